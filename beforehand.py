@@ -1,0 +1,66 @@
+"""The `beforehand` command: groups, each loaded only when called."""
+
+from __future__ import annotations
+
+import importlib
+from typing import NoReturn
+
+import click
+
+from manifests.console import run
+
+__version__ = "0.1.0"
+
+COMMANDS = {
+    "new": ("prereg.cli", "new", "Start a study: a folder with a commented registration."),
+    "prereg": ("prereg.cli", "prereg", "Check, freeze and verify the registration."),
+    "units": ("pipeline.cli", "units", "Import, list and check evaluation units."),
+    "ledger": ("ledger.cli", "ledger", "Book money, set caps, see what is left."),
+    "report": ("report.cli", "report", "Build and verify the report bundle."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands' names and one-line helps, and imports one only to run it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order of a study's life."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command, unless only its name is to be listed."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module_name, attribute, _ = COMMANDS[cmd_name]
+        command = getattr(importlib.import_module(module_name), attribute)
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{module_name}.{attribute} is not a command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing any."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, short_help) for name, (_, _, short_help) in COMMANDS.items()])
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 clean, 1 a check found something or verify failed, 2 wrong use or input, "
+    "4 a capability is missing, 70 a bug of ours. Every command takes --json.",
+)
+@click.version_option(__version__, "--version", prog_name="beforehand")
+def cli() -> None:
+    """Experiments with language models that can be believed: the plan frozen, the units pinned, the money booked, the report rebuilt."""
+
+
+def main() -> NoReturn:
+    """Run the command line."""
+    run(cli, name="beforehand")
+
+
+if __name__ == "__main__":
+    main()
