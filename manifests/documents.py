@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -47,10 +48,22 @@ def parse_toml(data: bytes, *, where: str) -> dict[str, object]:
 def read_toml_document(model: type[Model], path: Path, *, mend: str = "") -> Model:
     """Load a TOML file as `model`."""
     raw = parse_toml(read_bytes(path, mend=mend), where=str(path))
+    return validate_mapping(model, raw, where=str(path))
+
+
+def validate_mapping(model: type[Model], raw: dict[str, object], *, where: str) -> Model:
+    """`raw`, as TOML gives it, as `model`; strict, and all problems are reported at once."""
     try:
-        return model.model_validate(raw, strict=False)
+        # Through JSON: pydantic's strict mode then takes arrays as tuples and still refuses "8" for 8.
+        return model.model_validate_json(json.dumps(raw, default=_refuse_date))
     except ValidationError as err:
-        raise FindingsError("does not have the expected shape", findings_of(err), where=str(path)) from err
+        raise FindingsError("does not have the expected shape", findings_of(err), where=where) from err
+    except TypeError as err:
+        raise BeforehandError(str(err), where=where, mend="write dates and times as quoted strings") from err
+
+
+def _refuse_date(value: object) -> NoReturn:
+    raise TypeError(f"the bare date {value} is not allowed")
 
 
 def findings_of(error: ValidationError, *, prefix: str = "") -> tuple[Finding, ...]:
