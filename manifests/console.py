@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import functools
-import io
-import json
 import signal
 import sys
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from manifests.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_OUR_BUG, BeforehandError, Finding, FindingsError
-from manifests.files import printable
+from manifests.text import printable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +68,8 @@ def run(command: click.Command, arguments: Sequence[str] | None = None, *, name:
     except BeforehandError as err:
         _fail_with(err, as_json=as_json)
     except Exception:  # noqa: BLE001 - the last line of defence: a bug of ours, said as such
+        import traceback  # noqa: PLC0415 - start-up time
+
         trace = traceback.format_exc()
         _fail("this is a bug in beforehand, please report it with the traceback", as_json=as_json, code=EXIT_OUR_BUG, usage=trace)
     raise SystemExit(result if isinstance(result, int) else EXIT_CLEAN)
@@ -83,6 +82,8 @@ def printable_lines(text: str) -> str:
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, numeric: Sequence[str] = ()) -> str:
     """A plain table as text. numeric: the columns set right-aligned."""
+    import io  # noqa: PLC0415 - only commands that print a table pay for it
+
     from rich.console import Console  # noqa: PLC0415 - only commands that print a table pay for it
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
@@ -105,6 +106,8 @@ def note(message: str) -> None:
 
 
 def _print_json(document: Mapping[str, object]) -> None:
+    import json  # noqa: PLC0415 - start-up time
+
     click.echo(json.dumps(document, indent=1, sort_keys=True, ensure_ascii=True, allow_nan=False))
 
 

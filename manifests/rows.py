@@ -1,0 +1,130 @@
+"""Rows: one sample each, as Parquet with one schema, one key and one order."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from manifests.errors import BeforehandError, Finding
+
+KEY = ("sampling", "problem_id", "sample_idx", "round", "cap_tokens")
+"""What names a row, and the order in which rows lie."""
+
+SCHEMA = pa.schema(
+    [
+        pa.field("sampling", pa.string(), nullable=False),
+        pa.field("problem_id", pa.string(), nullable=False),
+        pa.field("sample_idx", pa.int32(), nullable=False),
+        pa.field("round", pa.int16(), nullable=False),
+        pa.field("cap_tokens", pa.int32(), nullable=False),
+        # Null where the source does not say: unknown is not 0.
+        pa.field("max_tokens", pa.int32()),
+        pa.field("seed", pa.int64()),
+        pa.field("n_prompt_tokens", pa.int32()),
+        pa.field("n_completion_tokens", pa.int32()),
+        pa.field("finish_reason", pa.string()),
+        pa.field("completion", pa.large_string()),
+        pa.field("answer", pa.string()),
+        pa.field("extractor", pa.string()),
+        pa.field("correct", pa.bool_()),
+        pa.field("reasons", pa.list_(pa.string()), nullable=False),
+        pa.field("code_sha256", pa.string()),
+        pa.field("verify_s", pa.float32()),
+    ]
+)
+
+FINISH_REASONS = ("stop", "length", "error")
+NO_EXTRACTOR = "none"
+INFRASTRUCTURE = "infra:"
+"""Prefix of the reasons that make a comparison invalid instead of a sample wrong."""
+
+
+def rows_bytes(table: pa.Table) -> bytes:
+    """Parquet bytes of `table` in key order; the same table gives the same bytes under one pyarrow version."""
+    ordered = table.select(SCHEMA.names).cast(SCHEMA).sort_by([(name, "ascending") for name in KEY])
+    sink = io.BytesIO()
+    pq.write_table(ordered, sink, compression="zstd", write_statistics=True, store_schema=True)
+    return sink.getvalue()
+
+
+def read_rows(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """The rows, or some of their columns; a damaged file or another schema is an error that names the file."""
+    try:
+        with pq.ParquetFile(path) as file:
+            if not file.schema_arrow.equals(SCHEMA):
+                raise BeforehandError(
+                    "does not have the columns of a rows file", where=str(path), mend="import the rows again"
+                )
+            return file.read(columns=None if columns is None else list(columns))
+    except (pa.ArrowException, OSError) as err:
+        raise BeforehandError(
+            f"is no readable Parquet file: {str(err).splitlines()[0]}",
+            where=str(path),
+            mend="it was cut or changed after it was written; restore it or import the rows again",
+        ) from err
+
+
+def check_rows(table: pa.Table, *, where: str) -> tuple[Finding, ...]:
+    """Findings that need no plan: order, duplicate keys, ranges, finish reasons, verdicts that contradict themselves."""
+    findings = [*_check_keys(table, where=where), *_check_ranges(table, where=where)]
+    cut = pc.and_(pc.equal(table["finish_reason"], "length"), pc.less(table["n_completion_tokens"], table["max_tokens"]))
+    over = pc.greater(table["n_completion_tokens"], table["max_tokens"])
+    ungraded = pc.and_(pc.equal(table["extractor"], NO_EXTRACTOR), pc.fill_null(table["correct"], True))
+    for mask, what in (
+        (pc.less(table["sample_idx"], 0), "sample_idx below 0"),
+        (pc.less(table["round"], 0), "round below 0"),
+        (pc.less(table["cap_tokens"], 1), "cap_tokens below 1"),
+        (cut, "finish_reason is length, yet fewer tokens than max_tokens"),
+        (over, "more completion tokens than max_tokens"),
+        (ungraded, "extractor is none, yet correct is not false"),
+    ):
+        count = count_true(mask)
+        if count:
+            findings.append(Finding(where=where, what=f"{count} rows: {what} (first: {_first_key(table, mask)})"))
+    return tuple(findings)
+
+
+def count_true(mask: pa.ChunkedArray) -> int:
+    """Number of true values; null is not true."""
+    return int(pc.sum(pc.fill_null(mask, False)).as_py() or 0)
+
+
+def _check_keys(table: pa.Table, *, where: str) -> list[Finding]:
+    keys = table.select(list(KEY))
+    if keys.num_rows < 2:
+        return []
+    findings = []
+    groups = keys.append_column("one", pa.array([1] * keys.num_rows, pa.int32())).group_by(list(KEY))
+    counted = groups.aggregate([("one", "sum")])
+    repeated = counted.filter(pc.greater(counted["one_sum"], 1))
+    if repeated.num_rows:
+        first = ", ".join(f"{name}={repeated[name][0].as_py()!r}" for name in KEY)
+        findings.append(
+            Finding(
+                where=where,
+                what=f"{repeated.num_rows} keys stand more than once (first: {first})",
+                mend="one sample is one row: remove the copies in the source",
+            )
+        )
+    if not keys.equals(keys.sort_by([(name, "ascending") for name in KEY])):
+        findings.append(Finding(where=where, what="rows are not in key order", mend="import the rows again"))
+    return findings
+
+
+def _check_ranges(table: pa.Table, *, where: str) -> list[Finding]:
+    known = pc.is_in(table["finish_reason"], value_set=pa.array(FINISH_REASONS))
+    unknown = pc.and_(pc.is_valid(table["finish_reason"]), pc.invert(known))
+    if not count_true(unknown):
+        return []
+    example = table["finish_reason"].filter(unknown)[0].as_py()
+    return [Finding(where=where, what=f"finish_reason {example!r} is none of {', '.join(FINISH_REASONS)}")]
+
+
+def _first_key(table: pa.Table, mask: pa.ChunkedArray) -> str:
+    row = table.select(list(KEY)).filter(pc.fill_null(mask, False)).slice(0, 1).to_pylist()[0]
+    return f"{row['sampling']} {row['problem_id']} sample {row['sample_idx']}"
