@@ -126,7 +126,7 @@ def labels(
     Errors: ValueError for a missing label (None or NaN: dropped or merged, it would change the number without
     a word) and for labels that have no common order.
     """
-    array = np.asarray(values)
+    array = values if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
     if array.ndim != 1:
         raise ValueError(f"{name} has {array.ndim} dimensions: pass one label per element")
     if array.dtype.kind == "O":

@@ -9,9 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betainc, gammaln
 
 from report.statistics.inputs import outcomes, same_length, whole_number
-
-SMALLEST_P = 1e-300
-"""Below this a double loses digits and then becomes 0; the p is then this bound, and log10_p has the value."""
+from report.statistics.p_value import SMALLEST_P, bounded
 
 _EXACT_UP_TO = 2_000  # discordant problems; integer sums stay under a millisecond
 
@@ -82,7 +80,7 @@ def mcnemar_p(lost: int, gained: int) -> float:
         p_value = float(Fraction(2 * _lower_tail(discordant, smaller), 2**discordant))
     else:
         p_value = 2.0 * float(betainc(discordant - smaller, smaller + 1, 0.5))
-    return min(1.0, max(p_value, SMALLEST_P))
+    return bounded(p_value)[0]
 
 
 def mcnemar_log10_p(lost: int, gained: int) -> float:
@@ -125,7 +123,7 @@ def mcnemar_midp(lost: int, gained: int) -> float:
         observed = math.comb(discordant, smaller) / 2**discordant
     if 2 * smaller == discordant:
         return 1.0 - observed / 2
-    return max(mcnemar_p(lost, gained) - observed, SMALLEST_P)
+    return bounded(mcnemar_p(lost, gained) - observed)[0]
 
 
 def _discordant(lost: int, gained: int) -> tuple[int, int]:

@@ -55,8 +55,9 @@ def pass_at_k(n: ArrayLike, c: ArrayLike, k: int) -> float | MaskedFloats | None
     n_correct = counts("c", c)
     n_samples = counts("n", np.full(len(n_correct), n) if np.ndim(n) == 0 else n)
     same_length(n=n_samples, c=n_correct)
-    pairs, place = np.unique(np.stack((n_samples, n_correct), axis=1), axis=0, return_inverse=True)
-    values = [_pass_at_k(samples, correct, k) for samples, correct in pairs.tolist()]
+    width = 1 + int(n_correct.max(initial=0))
+    pairs, place = np.unique(n_samples * width + n_correct, return_inverse=True)
+    values = [_pass_at_k(pair // width, pair % width, k) for pair in pairs.tolist()]
     short = np.array([value is None for value in values], dtype=bool)
     filled = np.array([0.0 if value is None else value for value in values])
     return np.ma.MaskedArray(filled[place], mask=short[place])
