@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -71,7 +71,12 @@ def run(command: click.Command, arguments: Sequence[str] | None = None, *, name:
         import traceback  # noqa: PLC0415 - start-up time
 
         trace = traceback.format_exc()
-        _fail("this is a bug in beforehand, please report it with the traceback", as_json=as_json, code=EXIT_OUR_BUG, usage=trace)
+        _fail(
+            "this is a bug in beforehand, please report it with the traceback",
+            as_json=as_json,
+            code=EXIT_OUR_BUG,
+            usage=trace,
+        )
     raise SystemExit(result if isinstance(result, int) else EXIT_CLEAN)
 
 
@@ -137,7 +142,11 @@ def _fail(message: str, *, as_json: bool, code: int, usage: str) -> NoReturn:
 
 def _usage(err: click.ClickException) -> str:
     context = getattr(err, "ctx", None)
-    return f"{context.get_usage()}\nTry '{context.command_path} --help'." if isinstance(context, click.Context) else ""
+    return (
+        f"{context.get_usage()}\nTry '{context.command_path} --help'."
+        if isinstance(context, click.Context)
+        else ""
+    )
 
 
 def _terminated(_number: int, _frame: object) -> NoReturn:

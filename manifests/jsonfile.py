@@ -19,7 +19,9 @@ def parse_json(data: bytes, *, where: str) -> object:
     """Parse strictly: UTF-8 without BOM, no duplicate key, no NaN."""
     try:
         return json.loads(
-            decode_utf8(data, where=where), object_pairs_hook=_refuse_duplicates, parse_constant=_refuse_constant
+            decode_utf8(data, where=where),
+            object_pairs_hook=_refuse_duplicates,
+            parse_constant=_refuse_constant,
         )
     except ValueError as err:
         raise BeforehandError(f"is not the JSON that beforehand writes: {err}", where=where) from err

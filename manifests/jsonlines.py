@@ -51,7 +51,9 @@ def parse_json_lines(data: bytes, *, where: str) -> JsonLines:
 
 def _finding(err: ValueError, line: bytes, *, place: str, torn: bool) -> Finding:
     if isinstance(err, UnicodeDecodeError):
-        return Finding(where=place, what=f"is not UTF-8 (byte {err.start} of the line)", mend="save the file as UTF-8")
+        return Finding(
+            where=place, what=f"is not UTF-8 (byte {err.start} of the line)", mend="save the file as UTF-8"
+        )
     if isinstance(err, json.JSONDecodeError) and err.msg == "Extra data" and line.lstrip()[:1] == b"{":
         return Finding(
             where=place,

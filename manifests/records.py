@@ -44,7 +44,7 @@ class VerifierIdentity(Document):
     """Who judged: kind, pins as they were recorded, the configuration's digest."""
 
     kind: str
-    pins: dict[str, str] = {}
+    pins: dict[str, str] = Field(default_factory=dict)
     config_sha256: Sha256 | None = None
 
 

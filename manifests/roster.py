@@ -37,13 +37,18 @@ def roster(
             entries.append(RosterEntry(unit=unit, status="pending"))
         else:
             entries.append(
-                RosterEntry(unit=unit, status=override.status, reason=override.reason, decision=override.decision)
+                RosterEntry(
+                    unit=unit, status=override.status, reason=override.reason, decision=override.decision
+                )
             )
     return tuple(entries)
 
 
 def check_overrides(
-    planned: Iterable[UnitId], found: Iterable[UnitId], overrides: Mapping[str, RosterOverride], decisions: Iterable[str]
+    planned: Iterable[UnitId],
+    found: Iterable[UnitId],
+    overrides: Mapping[str, RosterOverride],
+    decisions: Iterable[str],
 ) -> tuple[Finding, ...]:
     """Overrides that name no planned unit, a unit that is there, or a decision that the log does not hold."""
     known = {str(unit) for unit in planned}
@@ -53,12 +58,20 @@ def check_overrides(
     for unit, override in sorted(overrides.items()):
         where = f"study.toml roster.{unit}"
         if unit not in known:
-            findings.append(Finding(where=where, what="the design plans no such unit", mend="mend the unit id"))
+            findings.append(
+                Finding(where=where, what="the design plans no such unit", mend="mend the unit id")
+            )
         if unit in there:
             findings.append(
-                Finding(where=where, what=f"is called {override.status}, yet it is there", mend="remove the override")
+                Finding(
+                    where=where,
+                    what=f"is called {override.status}, yet it is there",
+                    mend="remove the override",
+                )
             )
         if override.decision not in logged:
             mend = f"write the decision, or cite one of {', '.join(sorted(logged)) or 'those you write'}"
-            findings.append(Finding(where=where, what=f"DECISIONS.md has no entry {override.decision}", mend=mend))
+            findings.append(
+                Finding(where=where, what=f"DECISIONS.md has no entry {override.decision}", mend=mend)
+            )
     return tuple(findings)

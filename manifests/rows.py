@@ -12,6 +12,9 @@ import pyarrow.parquet as pq
 
 from manifests.errors import BeforehandError, Finding
 
+ROWS_FILE = "rows.parquet"
+"""Name of the rows inside a unit's folder."""
+
 KEY = ("sampling", "problem_id", "sample_idx", "round", "cap_tokens")
 """What names a row, and the order in which rows lie."""
 
@@ -44,9 +47,14 @@ INFRASTRUCTURE = "infra:"
 """Prefix of the reasons that make a comparison invalid instead of a sample wrong."""
 
 
+def in_key_order(table: pa.Table) -> pa.Table:
+    """The rows sorted by `KEY`; text by code point."""
+    return table.sort_by([(name, "ascending") for name in KEY])
+
+
 def rows_bytes(table: pa.Table) -> bytes:
     """Parquet bytes of `table` in key order; the same table gives the same bytes under one pyarrow version."""
-    ordered = table.select(SCHEMA.names).cast(SCHEMA).sort_by([(name, "ascending") for name in KEY])
+    ordered = in_key_order(table.select(SCHEMA.names).cast(SCHEMA))
     sink = io.BytesIO()
     pq.write_table(ordered, sink, compression="zstd", write_statistics=True, store_schema=True)
     return sink.getvalue()
@@ -72,9 +80,13 @@ def read_rows(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
 def check_rows(table: pa.Table, *, where: str) -> tuple[Finding, ...]:
     """Findings that need no plan: order, duplicate keys, ranges, finish reasons, verdicts that contradict themselves."""
     findings = [*_check_keys(table, where=where), *_check_ranges(table, where=where)]
-    cut = pc.and_(pc.equal(table["finish_reason"], "length"), pc.less(table["n_completion_tokens"], table["max_tokens"]))
+    cut = pc.and_(
+        pc.equal(table["finish_reason"], "length"), pc.less(table["n_completion_tokens"], table["max_tokens"])
+    )
     over = pc.greater(table["n_completion_tokens"], table["max_tokens"])
-    ungraded = pc.and_(pc.equal(table["extractor"], NO_EXTRACTOR), pc.fill_null(table["correct"], True))
+    ungraded = pc.and_(
+        pc.equal(table["extractor"], NO_EXTRACTOR), pc.fill_null(table["correct"], fill_value=True)
+    )
     for mask, what in (
         (pc.less(table["sample_idx"], 0), "sample_idx below 0"),
         (pc.less(table["round"], 0), "round below 0"),
@@ -85,13 +97,15 @@ def check_rows(table: pa.Table, *, where: str) -> tuple[Finding, ...]:
     ):
         count = count_true(mask)
         if count:
-            findings.append(Finding(where=where, what=f"{count} rows: {what} (first: {_first_key(table, mask)})"))
+            findings.append(
+                Finding(where=where, what=f"{count} rows: {what} (first: {_first_key(table, mask)})")
+            )
     return tuple(findings)
 
 
 def count_true(mask: pa.ChunkedArray) -> int:
     """Number of true values; null is not true."""
-    return int(pc.sum(pc.fill_null(mask, False)).as_py() or 0)
+    return int(pc.sum(pc.fill_null(mask, fill_value=False)).as_py() or 0)
 
 
 def _check_keys(table: pa.Table, *, where: str) -> list[Finding]:
@@ -111,7 +125,7 @@ def _check_keys(table: pa.Table, *, where: str) -> list[Finding]:
                 mend="one sample is one row: remove the copies in the source",
             )
         )
-    if not keys.equals(keys.sort_by([(name, "ascending") for name in KEY])):
+    if not keys.equals(in_key_order(keys)):
         findings.append(Finding(where=where, what="rows are not in key order", mend="import the rows again"))
     return findings
 
@@ -126,5 +140,5 @@ def _check_ranges(table: pa.Table, *, where: str) -> list[Finding]:
 
 
 def _first_key(table: pa.Table, mask: pa.ChunkedArray) -> str:
-    row = table.select(list(KEY)).filter(pc.fill_null(mask, False)).slice(0, 1).to_pylist()[0]
+    row = table.select(list(KEY)).filter(pc.fill_null(mask, fill_value=False)).slice(0, 1).to_pylist()[0]
     return f"{row['sampling']} {row['problem_id']} sample {row['sample_idx']}"

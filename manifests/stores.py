@@ -74,7 +74,9 @@ def load_record(store: Store, unit: UnitId) -> tuple[UnitRecord, str]:
     path = store.record_path(unit)
     record = read_record(path)
     if record.unit_id != unit:
-        raise BeforehandError(f"is the record of {record.unit}", where=str(path), mend="restore the right file")
+        raise BeforehandError(
+            f"is the record of {record.unit}", where=str(path), mend="restore the right file"
+        )
     return record, sha256_bytes(read_bytes(path))
 
 
@@ -92,14 +94,22 @@ def check_files(store: Store, record: UnitRecord) -> tuple[Finding, ...]:
             continue
         named.add(path)
         if not path.is_file():
-            findings.append(Finding(where=where, what="is missing", mend="restore it or import the unit again"))
+            findings.append(
+                Finding(where=where, what="is missing", mend="restore it or import the unit again")
+            )
         elif path.stat().st_size != file.bytes:
             size = path.stat().st_size
-            findings.append(Finding(where=where, what=f"has {size} bytes, the record says {file.bytes}", mend="restore it"))
+            findings.append(
+                Finding(
+                    where=where, what=f"has {size} bytes, the record says {file.bytes}", mend="restore it"
+                )
+            )
         elif sha256_file(path) != file.sha256:
             found = sha256_file(path)
             findings.append(
-                Finding(where=where, what=f"has sha256 {found}, the record says {file.sha256}", mend="restore it")
+                Finding(
+                    where=where, what=f"has sha256 {found}, the record says {file.sha256}", mend="restore it"
+                )
             )
     if folder.is_dir():
         findings.extend(

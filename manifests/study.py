@@ -31,9 +31,9 @@ class StudyConfig(Document):
     title: str = Field(min_length=1)
     store: Literal["local"] = "local"
     data_roots: tuple[str, ...] = ()
-    exploratory: dict[str, JsonValue] = {}
+    exploratory: dict[str, JsonValue] = Field(default_factory=dict)
     """Comparisons that no registration names, written like endpoints of the design."""
-    roster: dict[str, RosterOverride] = {}
+    roster: dict[str, RosterOverride] = Field(default_factory=dict)
 
     @field_validator("roster")
     @classmethod
@@ -57,9 +57,13 @@ class Study:
     def open(cls, root: Path) -> Study:
         """Read `study.toml`; a folder without one is no study."""
         if not root.is_dir():
-            raise BeforehandError("is not a folder", where=str(root), mend="name a study folder, or make one: beforehand new")
+            raise BeforehandError(
+                "is not a folder", where=str(root), mend="name a study folder, or make one: beforehand new"
+            )
         config = read_toml_document(
-            StudyConfig, root / "study.toml", mend="name a study folder, or make one: beforehand new studies/NAME"
+            StudyConfig,
+            root / "study.toml",
+            mend="name a study folder, or make one: beforehand new studies/NAME",
         )
         return cls(root=root, config=config)
 

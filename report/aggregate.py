@@ -9,7 +9,9 @@ from pydantic import AfterValidator, JsonValue
 from manifests.documents import Document
 from report.numbers import significant
 
-Label = Literal["registered", "amended-before-results", "amended-after-results", "exploratory", "retrospective"]
+Label = Literal[
+    "registered", "amended-before-results", "amended-after-results", "exploratory", "retrospective"
+]
 Conclusion = Literal["improved", "degraded", "no_detectable_difference", "invalid", "incomplete", "pending"]
 
 Number = Annotated[float, AfterValidator(significant)]

@@ -28,7 +28,9 @@ def parse_checksums(data: bytes) -> dict[str, str]:
     for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), start=1):
         digest, separator, name = line.partition("  ")
         if not separator or len(digest) != 64 or not name:
-            raise BeforehandError("is no checksum line", where=f"{CHECKSUMS}:{number}", mend="build the report again")
+            raise BeforehandError(
+                "is no checksum line", where=f"{CHECKSUMS}:{number}", mend="build the report again"
+            )
         listed[name] = digest
     return listed
 
@@ -116,9 +118,13 @@ def _locked(folder: Path) -> Iterator[None]:
             yield
     except Timeout as err:
         raise BeforehandError(
-            f"another build has held the bundle for {LOCK_WAIT_S} s", where=str(folder), mend="wait for it, or end it"
+            f"another build has held the bundle for {LOCK_WAIT_S} s",
+            where=str(folder),
+            mend="wait for it, or end it",
         ) from err
     except OSError as err:
         raise BeforehandError(
-            f"the bundle's folder cannot be written: {err.strerror}", where=str(folder.parent), mend="mend its permissions"
+            f"the bundle's folder cannot be written: {err.strerror}",
+            where=str(folder.parent),
+            mend="mend its permissions",
         ) from err

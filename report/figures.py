@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -19,7 +20,7 @@ PNG_DPI = 200
 """1440 px wide."""
 LONGEST_NAME = 28
 
-STYLE = {
+STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",  # ships with matplotlib: the same glyphs everywhere
     "font.size": 9.5,
     "svg.hashsalt": "beforehand",
@@ -87,7 +88,13 @@ def _panel(figure: Figure, rows: Sequence[GainRow]) -> tuple[float, float, float
 def _draw_row(axes: Axes, position: int, row: GainRow) -> None:
     if row.gain is None:
         axes.annotate(
-            row.note, (0, position), xytext=(6, 0), textcoords="offset points", va="center", color=INK_2, fontsize=9
+            row.note,
+            (0, position),
+            xytext=(6, 0),
+            textcoords="offset points",
+            va="center",
+            color=INK_2,
+            fontsize=9,
         )
         return
     if row.low is not None and row.high is not None:
@@ -112,7 +119,9 @@ def _dress(axes: Axes, rows: Sequence[GainRow]) -> None:
     for label, row in zip(axes.get_yticklabels(), rows, strict=True):
         label.set_fontweight("bold" if row.primary else "normal")
         label.set_color(INK)
-    axes.xaxis.set_major_formatter(lambda value, _position: f"{value:+g}".replace("-", MINUS) if value else "0")
+    axes.xaxis.set_major_formatter(
+        lambda value, _position: f"{value:+g}".replace("-", MINUS) if value else "0"
+    )
     axes.set_xlabel("gain, candidate minus baseline, percentage points", color=INK_2)
     axes.tick_params(length=0, colors=INK_2)
     axes.grid(axis="x", color=LINE, linewidth=0.7)
@@ -121,4 +130,6 @@ def _dress(axes: Axes, rows: Sequence[GainRow]) -> None:
         axes.spines[side].set_visible(False)
     if not rows:
         axes.set_yticks([])
-        axes.annotate("no comparison is planned", (0, 0), xytext=(6, 0), textcoords="offset points", color=INK_2)
+        axes.annotate(
+            "no comparison is planned", (0, 0), xytext=(6, 0), textcoords="offset points", color=INK_2
+        )

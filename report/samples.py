@@ -83,7 +83,7 @@ def select_samples(rows: pa.Table, *, sampling: str, round_: int, extractor: str
     kept = chosen.filter(judged)
     correct = kept["correct"]
     if extractor is not None:
-        correct = pc.and_(correct, pc.fill_null(pc.equal(kept["extractor"], extractor), False))
+        correct = pc.and_(correct, pc.fill_null(pc.equal(kept["extractor"], extractor), fill_value=False))
     ids = kept["problem_id"].combine_chunks().dictionary_encode()
     dictionary = ids.dictionary.to_pylist() if kept.num_rows else []
     order = sorted(range(len(dictionary)), key=lambda code: dictionary[code])
@@ -102,17 +102,23 @@ def select_samples(rows: pa.Table, *, sampling: str, round_: int, extractor: str
     )
 
 
-def restrict_to(baseline: Samples, candidate: Samples) -> Samples:
-    """The baseline's samples whose problem and sample index the candidate has too."""
-    position = {problem_id: code for code, problem_id in enumerate(candidate.problem_ids)}
-    shared = np.array([position.get(problem_id, -1) for problem_id in baseline.problem_ids], dtype=np.int64)
-    width = 1 + max(int(baseline.sample_idx.max(initial=0)), int(candidate.sample_idx.max(initial=0)))
-    wanted = candidate.problem * width + candidate.sample_idx
-    codes = shared[baseline.problem] if len(baseline.problem) else baseline.problem
-    return baseline.keep((codes >= 0) & np.isin(codes * width + baseline.sample_idx, wanted))
+def restrict(samples: Samples, to: Samples, *, problems: bool, sample_indices: bool) -> Samples:
+    """Those of `samples` whose problem `to` has too, and, when asked, whose sample index it has for that problem."""
+    position = {problem_id: code for code, problem_id in enumerate(to.problem_ids)}
+    shared = np.array([position.get(problem_id, -1) for problem_id in samples.problem_ids], dtype=np.int64)
+    codes = shared[samples.problem] if len(samples.problem) else samples.problem
+    kept = codes >= 0
+    if not problems:
+        kept = np.ones_like(kept)
+    if sample_indices:
+        width = 1 + max(int(samples.sample_idx.max(initial=0)), int(to.sample_idx.max(initial=0)))
+        wanted = to.problem * width + to.sample_idx
+        kept &= (codes < 0) | np.isin(codes * width + samples.sample_idx, wanted)
+    return samples.keep(kept)
 
 
 def _count_infrastructure(unjudged: pa.Table) -> int:
     return sum(
-        any(reason.startswith(INFRASTRUCTURE) for reason in reasons) for reasons in unjudged["reasons"].to_pylist()
+        any(reason.startswith(INFRASTRUCTURE) for reason in reasons)
+        for reasons in unjudged["reasons"].to_pylist()
     )

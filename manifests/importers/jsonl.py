@@ -52,7 +52,9 @@ def read_jsonl(path: Path, *, row_map: RowMap | None, defaults: Defaults) -> Imp
     if lines.findings:
         raise FindingsError("cannot be read to the end", lines.findings, where=str(path))
     if not lines.records:
-        raise BeforehandError("holds no row", where=str(path), mend="the run that should have filled it wrote nothing")
+        raise BeforehandError(
+            "holds no row", where=str(path), mend="the run that should have filled it wrote nothing"
+        )
     used = guess_map(lines.records[0].value, where=str(path)) if row_map is None else row_map
     kept = [line for line in lines.records if _matches(used, line, path)]
     converters = _converters(used, defaults, where=str(path))
@@ -68,7 +70,8 @@ def read_jsonl(path: Path, *, row_map: RowMap | None, defaults: Defaults) -> Imp
                 findings.append(Finding(where=f"{path.name}:{line.number} {name}", what=what))
     if findings:
         raise FindingsError(
-            f"{len(findings)} values cannot be taken" + (f" (the first {MOST_FINDINGS})" if len(findings) > MOST_FINDINGS else ""),
+            f"{len(findings)} values cannot be taken"
+            + (f" (the first {MOST_FINDINGS})" if len(findings) > MOST_FINDINGS else ""),
             tuple(findings[:MOST_FINDINGS]),
             where=str(path),
             mend="mend the source, or the map; nothing was written",
@@ -89,7 +92,9 @@ def _matches(row_map: RowMap, line: JsonLine, path: Path) -> bool:
     try:
         found = look_up(line.value, row_map.where.field)
     except KeyError as err:
-        raise BeforehandError(f"has no field {err.args[0]!r}, which `where` asks for", where=f"{path}:{line.number}") from err
+        raise BeforehandError(
+            f"has no field {err.args[0]!r}, which `where` asks for", where=f"{path}:{line.number}"
+        ) from err
     return re.fullmatch(row_map.where.matches, str(found)) is not None
 
 
@@ -103,7 +108,9 @@ def _table(columns: dict[str, list[object]], count: int) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=SCHEMA)
 
 
-def _converters(row_map: RowMap, defaults: Defaults, *, where: str) -> dict[str, Callable[[JsonLine], object]]:
+def _converters(
+    row_map: RowMap, defaults: Defaults, *, where: str
+) -> dict[str, Callable[[JsonLine], object]]:
     """One function per column that this source fills; a column without one stays null."""
     constants = {"sampling": defaults.sampling, "cap_tokens": defaults.cap_tokens, "round": 0}
     if defaults.n_samples == 1:
@@ -160,7 +167,9 @@ def _text(value: Any) -> str:  # noqa: ANN401
     try:
         value.encode("utf-8")
     except UnicodeEncodeError as err:
-        raise ValueError(f"holds a lone surrogate (\\u{ord(value[err.start]):04x}), which no UTF-8 file can hold") from err
+        raise ValueError(
+            f"holds a lone surrogate (\\u{ord(value[err.start]):04x}), which no UTF-8 file can hold"
+        ) from err
     return value
 
 
@@ -204,7 +213,9 @@ def _verdict(value: Any) -> bool | None:  # noqa: ANN401
 def _finish_reason(value: Any) -> str | None:  # noqa: ANN401
     if value is None or value in FINISH_REASONS:
         return None if value is None else str(value)
-    raise ValueError(f"{_shown(value)} is none of {', '.join(FINISH_REASONS)}; translate it with `values` in the map")
+    raise ValueError(
+        f"{_shown(value)} is none of {', '.join(FINISH_REASONS)}; translate it with `values` in the map"
+    )
 
 
 def _seconds(value: Any) -> float | None:  # noqa: ANN401

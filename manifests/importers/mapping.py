@@ -62,7 +62,9 @@ class RowMap(Document):
 
     @field_validator("columns")
     @classmethod
-    def _columns_exist(cls, columns: dict[str, FieldPath | ColumnSource]) -> dict[str, FieldPath | ColumnSource]:
+    def _columns_exist(
+        cls, columns: dict[str, FieldPath | ColumnSource]
+    ) -> dict[str, FieldPath | ColumnSource]:
         for name in columns:
             if name not in MAPPABLE:
                 raise ValueError(f"{name} is no column of a row; known are {', '.join(MAPPABLE)}")
@@ -118,7 +120,11 @@ def describe(row_map: RowMap) -> str:
     for column in MAPPABLE:
         source = row_map.source(column)
         if source is not None and source.field is not None:
-            steps = source.field if isinstance(source.field, str) else ".".join(str(step) for step in source.field)
+            steps = (
+                source.field
+                if isinstance(source.field, str)
+                else ".".join(str(step) for step in source.field)
+            )
             parts.append(f"{column} from {steps}")
     return ", ".join(parts)
 
