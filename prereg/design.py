@@ -10,7 +10,7 @@ from manifests.documents import Document, parse_toml, validate_mapping
 from manifests.errors import Finding, FindingsError
 from manifests.names import UnitId
 from prereg.consistency import contradictions
-from prereg.endpoints import Endpoint, Side, Validity
+from prereg.endpoints import Endpoint, EndpointId, Side, Validity
 from prereg.places import Places
 from prereg.protocols import Protocol, ResolvedProtocol, ResolvedSampling, resolve
 from prereg.systems import (
@@ -71,9 +71,7 @@ class Design(Document):
     benchmarks: Annotated[dict[Slug, Benchmark], Field(min_length=1)]
     systems: Annotated[dict[Slug, System], Field(min_length=1)]
     protocols: Annotated[dict[Slug, Protocol], Field(min_length=1)]
-    endpoints: Annotated[
-        dict[Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,47}$")], Endpoint], Field(min_length=1)
-    ]
+    endpoints: Annotated[dict[EndpointId, Endpoint], Field(min_length=1)]
     validity: tuple[Validity, ...] = ()
     units: tuple[str, ...] = ()
     pinned: tuple[Sentence, ...] = ()

@@ -51,10 +51,13 @@ class Endpoint(Document):
     decide: Decide
 
 
+EndpointId = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,47}$")]
+
+
 class ValidityRule(Document):
     """Base of the rules. endpoints: those that it guards; empty means all."""
 
-    endpoints: tuple[Slug, ...] = ()
+    endpoints: tuple[EndpointId, ...] = ()
 
 
 class SameVerifier(ValidityRule):

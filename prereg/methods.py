@@ -17,7 +17,7 @@ def _share(value: object) -> Decimal:
     if isinstance(value, Decimal):
         return value
     if not isinstance(value, str):
-        raise ValueError('is no string: write it in quotes, as "0.05"')  # noqa: TRY004 - pydantic reads ValueError
+        raise ValueError('is no string: write it in quotes, as "0.05"')
     if not re.fullmatch(r"0?\.\d{1,12}", value) or not 0 < Decimal(value) < 1:
         raise ValueError("does not lie strictly between 0 and 1")
     return Decimal(value)

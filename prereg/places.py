@@ -34,12 +34,16 @@ class Places:
         return cls(lines=tuple(found), first_line=first_line)
 
     def line(self, place: str) -> int:
-        """The line of the key, or of the nearest table around it, or the first line of the text."""
+        """The line of the key, or of the first below it, or of the nearest table around it, or the first of the text."""
         known = dict(reversed(self.lines))
         parts = place.split(".")
         while parts:
-            if ".".join(parts) in known:
-                return known[".".join(parts)]
+            key = ".".join(parts)
+            if key in known:
+                return known[key]
+            below = [line for name, line in self.lines if name.startswith(f"{key}.")]
+            if below:
+                return below[0]
             parts.pop()
         return self.first_line
 

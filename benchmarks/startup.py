@@ -1,0 +1,77 @@
+"""How long the commands take to start, as multiples of `python -c pass`.
+
+    python benchmarks/startup.py [STUDY]
+
+Best of many runs, each a fresh process: what other processes do can only make a run slower, never faster. To hold:
+`verify-prereg` and `beforehand --help` at most 5 times the bare interpreter.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+RUNS = 25
+LIMIT = 5.0
+
+STUDY_DESIGN = """# Start\n\n<!-- PREREG:BEGIN -->\nprose\n<!-- PREREG:END -->\n"""
+
+
+def best_s(*arguments: str) -> float:
+    """Seconds of the quickest of RUNS fresh processes."""
+    fastest = float("inf")
+    for _ in range(RUNS):
+        start = time.perf_counter()
+        subprocess.run([sys.executable, *arguments], capture_output=True, check=False, cwd=REPOSITORY)
+        fastest = min(fastest, time.perf_counter() - start)
+    return fastest
+
+
+def a_study(folder: Path) -> Path:
+    """A frozen study without pinned files."""
+    sys.path.insert(0, str(REPOSITORY))
+    from prereg.block import find_block, with_hash_line  # noqa: PLC0415 - the path is set the line above
+    from prereg.registration import Registration  # noqa: PLC0415
+
+    data = STUDY_DESIGN.encode()
+    block = find_block(data, where="")
+    record = Registration(
+        study="start",
+        block_sha256=block.sha256,
+        frozen_text=block.raw.decode(),
+        frozen_at="2026-01-01T00:00:00Z",
+        tool="benchmark",
+        pinned=(),
+    )
+    (folder / "PREREGISTRATION.md").write_bytes(with_hash_line(data, block))
+    (folder / "registration.json").write_bytes(record.dump())
+    return folder
+
+
+def main() -> int:
+    """Print the table; 1 when a command takes longer than it may."""
+    with tempfile.TemporaryDirectory() as folder:
+        study = sys.argv[1] if len(sys.argv) > 1 else str(a_study(Path(folder)))
+        bare = best_s("-c", "pass")
+        print(f"{'python -c pass':28} {bare * 1000:7.1f} ms   1.00")
+        slow = False
+        for name, arguments, held in (
+            ("import click", ("-c", "import click"), False),
+            ("verify-prereg STUDY", ("-m", "prereg.verify", study), True),
+            ("beforehand --help", ("-m", "beforehand", "--help"), True),
+        ):
+            seconds = best_s(*arguments)
+            slow = slow or (held and seconds > LIMIT * bare)
+            print(
+                f"{name:28} {seconds * 1000:7.1f} ms {seconds / bare:6.2f}"
+                + (f" of at most {LIMIT:.0f}" if held else "")
+            )
+    return int(slow)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,86 @@
+"""`beforehand new` and `beforehand prereg …`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from manifests.console import Outcome, reporting
+
+FOLDER = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("folder", metavar="studies/NAME", type=FOLDER)
+@reporting
+def new(folder: Path) -> Outcome:
+    """Start a study: a folder with a commented registration."""
+    from prereg.new import new_study  # noqa: PLC0415 - each command imports what it needs, so that --help is quick
+
+    files = new_study(folder)
+    text = "\n".join(
+        [
+            *(f"wrote {file}" for file in files),
+            f"next: fill in {files[1]}, then beforehand prereg check {folder}",
+        ]
+    )
+    return Outcome(text=text, document={"files": [str(file) for file in files]})
+
+
+@click.group()
+def prereg() -> None:
+    """Check, freeze and verify the registration."""
+
+
+@prereg.command()
+@click.argument("study", type=FOLDER)
+@reporting
+def check(study: Path) -> Outcome:
+    """List everything that stands between the registration and its freeze."""
+    from prereg.check import check_registration  # noqa: PLC0415
+
+    findings = check_registration(study)
+    text = f"{len(findings)} findings" if findings else "nothing is missing: the registration can be frozen"
+    return Outcome(text=text, findings=findings)
+
+
+@prereg.command()
+@click.argument("study", type=FOLDER)
+@reporting
+def freeze(study: Path) -> Outcome:
+    """Record the block's hash, the block itself and the pinned files, once."""
+    from prereg.freeze import freeze as freeze_study  # noqa: PLC0415
+
+    freezing = freeze_study(study)
+    registration = freezing.registration
+    first = "finished an interrupted freeze" if freezing.finished_interrupted else "frozen"
+    text = "\n".join(
+        [
+            f"{first} at {registration.frozen_at}",
+            f"sha256 {registration.block_sha256}",
+            f"pinned files: {len(registration.pinned)}",
+            "commit registration.json and PREREGISTRATION.md now: the hash proves integrity, only others can prove the time",
+        ]
+    )
+    document = {
+        "block_sha256": registration.block_sha256,
+        "frozen_at": registration.frozen_at,
+        "record_sha256": registration.record_sha256,
+        "finished_interrupted": freezing.finished_interrupted,
+        "pinned": [{"path": file.path, "sha256": file.sha256} for file in registration.pinned],
+    }
+    return Outcome(text=text, document=document)
+
+
+@prereg.command()
+@click.argument("study", type=FOLDER)
+@reporting
+def verify(study: Path) -> Outcome:
+    """Compare the registration with its record (verify-prereg does the same on a bare Python)."""
+    from prereg.verify import verify as verify_study  # noqa: PLC0415
+
+    result = verify_study(study)
+    return Outcome(
+        text=result.text, document=result.document, findings=result.findings, exit_code=result.exit_code
+    )

@@ -1,0 +1,33 @@
+"""A new study: a folder with a commented registration, an empty log and an empty ledger."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ledger.layout import empty_ledger
+from manifests.errors import BeforehandError
+from manifests.files import write_atomically
+from manifests.names import is_slug
+
+TEMPLATE = Path(__file__).parent / "template"
+FILES = ("study.toml", "PREREGISTRATION.md", "DECISIONS.md")
+
+
+def new_study(folder: Path) -> tuple[Path, ...]:
+    """The folder holds a study named after it. Refuses a folder with anything in it, and a name that is no slug."""
+    name = folder.name
+    if not is_slug(name):
+        raise BeforehandError(
+            f"{name!r} is no name for a study",
+            where=str(folder),
+            mend="use a letter or digit, then lower-case letters, digits, _ or -, at most 48 in all",
+        )
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise BeforehandError("exists and is not empty", where=str(folder), mend="name a new folder")
+    title = name.replace("-", " ").replace("_", " ").capitalize()
+    for file in FILES:
+        text = (TEMPLATE / file).read_text(encoding="utf-8")
+        filled = text.replace("{name}", name).replace("{title}", title)
+        write_atomically(folder / file, filled.encode("utf-8"))
+    write_atomically(folder / "ledger.csv", empty_ledger())
+    return tuple(folder / file for file in (*FILES, "ledger.csv"))

@@ -1,0 +1,142 @@
+"""`registration.json`, `registration/1`: what freeze recorded, once. Standard library only, so that verify runs anywhere.
+
+`witness`, `git`, `acknowledged` and `succeeds` are null where nothing was recorded: a null witness means that nobody looked
+for existing data, not that there were none.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from manifests.digests import sha256_bytes, sha256_document
+from manifests.errors import BeforehandError, Finding
+from manifests.files import read_bytes, sync_folder
+from manifests.jsonfile import dump_json, parse_json
+from prereg.strict import DamagedRecordError, Fields
+
+FORMAT = "registration/1"
+FILE_NAME = "registration.json"
+MEND = "restore it from version control: freeze writes it once and nothing ever rewrites it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PinnedFile:
+    """A file that the design names. path: POSIX, relative to the study."""
+
+    path: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registration:
+    """The record, key for key. frozen_text: the block; frozen_at: UTC by the clock of the machine that froze."""
+
+    study: str
+    block_sha256: str
+    frozen_text: str
+    frozen_at: str
+    tool: str
+    pinned: tuple[PinnedFile, ...]
+    acknowledged: str | None = None
+
+    @property
+    def record_sha256(self) -> str:
+        """Digest over RFC 8785 of the record without this key."""
+        return sha256_document(_document(self))
+
+    def dump(self) -> bytes:
+        """The file's bytes."""
+        return dump_json({**_document(self), "record_sha256": self.record_sha256})
+
+
+def _document(registration: Registration) -> dict[str, object]:
+    return {
+        "format": FORMAT,
+        "study": registration.study,
+        "block_sha256": registration.block_sha256,
+        "frozen_text": registration.frozen_text,
+        "frozen_at": registration.frozen_at,
+        "tool": registration.tool,
+        "pinned": [{"path": file.path, "sha256": file.sha256} for file in registration.pinned],
+        "acknowledged": registration.acknowledged,
+        "witness": None,
+        "git": None,
+        "succeeds": None,
+    }
+
+
+def read_registration(path: Path) -> Registration:
+    """Load the record. Raises DamagedRecordError when it is not, byte for byte, what freeze writes."""
+    return parse_registration(read_bytes(path), where=path.name)
+
+
+def parse_registration(data: bytes, *, where: str) -> Registration:
+    """The record in `data`, strictly: known keys, its own digest, the digest of the text it keeps, and its layout."""
+    try:
+        fields = Fields(parse_json(data, where=where), "")
+    except (BeforehandError, RecursionError) as err:
+        raise DamagedRecordError((Finding(where="", what=_reason(err)),), where=where) from err
+    registration = Registration(
+        study=fields.text("study"),
+        block_sha256=fields.sha256("block_sha256"),
+        frozen_text=fields.text("frozen_text"),
+        frozen_at=fields.text("frozen_at"),
+        tool=fields.text("tool"),
+        pinned=tuple(_pinned(one) for one in fields.objects("pinned")),
+        acknowledged=fields.optional_text("acknowledged"),
+    )
+    for key in ("witness", "git", "succeeds"):
+        if fields.value(key) is not None:
+            fields.wrong(key, "was written by a later version")
+    if fields.text("format") != FORMAT:
+        fields.wrong("format", f"is not {FORMAT}")
+    recorded = fields.sha256("record_sha256")
+    fields.finish()
+    if not fields.findings:
+        _check_digests(fields, registration, recorded, data)
+    if fields.findings:
+        raise DamagedRecordError(tuple(fields.findings), where=where)
+    return registration
+
+
+def _pinned(fields: Fields) -> PinnedFile:
+    file = PinnedFile(path=fields.text("path"), sha256=fields.sha256("sha256"))
+    fields.finish()
+    return file
+
+
+def _check_digests(fields: Fields, registration: Registration, recorded: str, data: bytes) -> None:
+    if sha256_bytes(registration.frozen_text.encode("utf-8", "surrogatepass")) != registration.block_sha256:
+        fields.wrong("frozen_text", "does not have the digest block_sha256")
+    try:
+        if registration.record_sha256 != recorded:
+            fields.wrong("record_sha256", "is not the digest of the record")
+        elif registration.dump() != data:
+            fields.wrong("", "is not laid out as freeze wrote it")
+    except (ValueError, UnicodeEncodeError) as err:
+        fields.wrong("", f"holds text that freeze cannot have written: {err}")
+
+
+def _reason(err: Exception) -> str:
+    return err.what if isinstance(err, BeforehandError) else "is nested too deeply"
+
+
+def write_once(path: Path, data: bytes) -> None:
+    """`path` holds `data`, whole and on disk; an existing file is never replaced, not even by two processes at once."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.link(partial, path)
+        sync_folder(path.parent)
+    except FileExistsError as err:
+        raise BeforehandError("exists already", where=str(path), mend="it is written once") from err
+    except OSError as err:
+        mend = "the folder must be writable and on a file system with hard links"
+        raise BeforehandError(f"cannot be written: {err.strerror}", where=str(path), mend=mend) from err
+    finally:
+        partial.unlink(missing_ok=True)

@@ -1,0 +1,274 @@
+"""Verify: is the registration what was frozen? Standard library only, so that anyone can run it on a bare Python."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from manifests.digests import sha256_file
+from manifests.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_OUR_BUG, BeforehandError, Finding, FindingsError
+from manifests.files import inside, read_bytes
+from manifests.text import printable
+from prereg.block import HASH_KEY, Block, find_block, with_lf
+from prereg.registration import FILE_NAME, MEND, Registration, read_registration
+from prereg.strict import DamagedRecordError
+
+TYPE_CHECKING = False  # typing is slow to import, and only its aliases are needed
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Literal, TextIO
+
+    Status = Literal["unchanged", "line_endings_only", "changed", "record_altered", "not_frozen"]
+
+DOCUMENT = "PREREGISTRATION.md"
+LIMITS = "Hashes prove integrity, not identity and not time."
+MOST_DIFF_LINES = 4000
+SENTENCES = {
+    "unchanged": "the block is, byte for byte, what was frozen",
+    "line_endings_only": "the text is what was frozen; its line endings or its byte order mark are not",
+    "changed": "the block is not what was frozen",
+    "record_altered": "the record is not what freeze wrote, so it proves nothing",
+    "not_frozen": "nothing is frozen here",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """The state of a registration. expected: digest in the record; actual: digest of the block now; diff: frozen against now."""
+
+    status: Status
+    findings: tuple[Finding, ...] = ()
+    expected: str | None = None
+    actual: str | None = None
+    frozen_at: str | None = None
+    n_pinned: int = 0
+    diff: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """0 only for an unchanged block with its hash line and its pinned files."""
+        return EXIT_CLEAN if self.status == "unchanged" and not self.findings else EXIT_FINDINGS
+
+    @property
+    def text(self) -> str:
+        """What people read, findings apart."""
+        lines = [f"{self.status.replace('_', ' ')}: {SENTENCES[self.status]}"]
+        if self.frozen_at is not None:
+            lines.append(f"frozen at {self.frozen_at}, by the clock of the machine that froze it")
+            lines.append(
+                f"sha256 {self.expected}" + (f", now {self.actual}" if self.actual != self.expected else "")
+            )
+            lines.append(f"pinned files: {self.n_pinned}")
+        if self.diff:
+            lines.append(self.diff)
+        return "\n".join([*lines, LIMITS])
+
+    @property
+    def document(self) -> dict[str, object]:
+        """What `--json` prints, findings apart."""
+        return {
+            "status": self.status,
+            "frozen_at": self.frozen_at,
+            "block_sha256": {"recorded": self.expected, "actual": self.actual},
+            "n_pinned": self.n_pinned,
+            "diff": self.diff,
+            "proves": LIMITS,
+        }
+
+
+def verify(study: Path) -> Verification:
+    """Compare the registration with its record. Raises BeforehandError only where there is no study."""
+    record_path, document_path = study / FILE_NAME, study / DOCUMENT
+    if not study.is_dir():
+        raise BeforehandError("is not a folder", where=str(study), mend="name a study folder")
+    if not record_path.exists():
+        return _not_frozen(read_bytes(document_path, mend="name a study folder"))
+    try:
+        record = read_registration(record_path)
+    except DamagedRecordError as err:
+        findings = tuple(
+            Finding(where=f"{FILE_NAME} {one.where}".strip(), what=one.what, mend=MEND)
+            for one in err.findings
+        )
+        return Verification(status="record_altered", findings=findings)
+    if not document_path.exists():
+        gone = Finding(where=DOCUMENT, what="does not exist any more", mend="restore it from version control")
+        return _against(record, study, "changed", actual=None, now="", findings=(gone,))
+    return _compare(record, study, read_bytes(document_path))
+
+
+def _not_frozen(data: bytes) -> Verification:
+    try:
+        block = find_block(data, where=DOCUMENT)
+    except FindingsError as err:
+        return Verification(status="not_frozen", findings=err.findings)
+    what = f"says {HASH_KEY}, but {FILE_NAME} is not there: the record was removed, or the line was written by hand"
+    findings = tuple(
+        Finding(where=f"{DOCUMENT}:{line.number}", what=what, mend="restore the record from version control")
+        for line in block.hash_lines
+    )
+    return Verification(status="not_frozen", actual=block.sha256, findings=findings)
+
+
+def _compare(record: Registration, study: Path, data: bytes) -> Verification:
+    try:
+        block = find_block(data, where=DOCUMENT)
+    except FindingsError as err:
+        status: Status = "line_endings_only" if _same_text(record, data) else "changed"
+        return _against(record, study, status, actual=None, now=_text_anyway(data), findings=err.findings)
+    findings = _hash_line_findings(block, record)
+    if block.sha256 == record.block_sha256:
+        return _against(
+            record, study, "unchanged", actual=block.sha256, now=record.frozen_text, findings=findings
+        )
+    now = block.raw.decode("utf-8")
+    return _against(record, study, "changed", actual=block.sha256, now=now, findings=findings)
+
+
+def _against(
+    record: Registration,
+    study: Path,
+    status: Status,
+    *,
+    actual: str | None,
+    now: str,
+    findings: tuple[Finding, ...],
+) -> Verification:
+    return Verification(
+        status=status,
+        findings=(*findings, *_drift(record, study)),
+        expected=record.block_sha256,
+        actual=actual,
+        frozen_at=record.frozen_at,
+        n_pinned=len(record.pinned),
+        diff=unified_diff(record.frozen_text, now) if status == "changed" else "",
+    )
+
+
+def _same_text(record: Registration, data: bytes) -> bool:
+    try:
+        return find_block(with_lf(data), where=DOCUMENT).sha256 == record.block_sha256
+    except FindingsError:
+        return False
+
+
+def _text_anyway(data: bytes) -> str:
+    """The block of a file that had to be mended to be read, for the diff alone."""
+    try:
+        return find_block(with_lf(data), where=DOCUMENT).raw.decode("utf-8")
+    except FindingsError:
+        return ""
+
+
+def _hash_line_findings(block: Block, record: Registration) -> tuple[Finding, ...]:
+    mend = f"write it right below the END marker: {HASH_KEY}: {record.block_sha256}"
+    if not block.hash_lines:
+        where = f"{DOCUMENT}:{block.end_line}"
+        return (Finding(where=where, what=f"no {HASH_KEY} line stands below the block", mend=mend),)
+    return tuple(
+        Finding(
+            where=f"{DOCUMENT}:{line.number}",
+            what=f"the {HASH_KEY} line does not equal the record",
+            mend=mend,
+        )
+        if line.sha256 != record.block_sha256
+        else Finding(
+            where=f"{DOCUMENT}:{line.number}", what=f"a further {HASH_KEY} line", mend="keep the first"
+        )
+        for index, line in enumerate(block.hash_lines)
+        if index or line.sha256 != record.block_sha256
+    )
+
+
+def _drift(record: Registration, study: Path) -> tuple[Finding, ...]:
+    findings = []
+    for file in record.pinned:
+        try:
+            actual = sha256_file(inside(study, file.path, where=FILE_NAME))
+        except BeforehandError as err:
+            findings.append(
+                Finding(where=file.path, what=f"pinned file: {err.what}", mend=err.mend or "restore it")
+            )
+            continue
+        if actual != file.sha256:
+            what = f"pinned file: drifted; recorded sha256 {file.sha256}, now {actual}"
+            findings.append(Finding(where=file.path, what=what, mend="restore it from version control"))
+    return tuple(findings)
+
+
+def unified_diff(frozen: str, now: str) -> str:
+    """The frozen text against the text now. Long differences are cut, and say so."""
+    import difflib  # noqa: PLC0415 - only a changed registration pays for it
+
+    before, after = frozen.split("\n"), now.split("\n")
+    head = 0
+    while head < min(len(before), len(after)) and before[head] == after[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(before), len(after)) - head and before[-1 - tail] == after[-1 - tail]:
+        tail += 1
+    start = max(0, head - 3)  # equal lines far from any change only cost time
+    before, after = (
+        before[start : len(before) - max(0, tail - 3)],
+        after[start : len(after) - max(0, tail - 3)],
+    )
+    cut = max(len(before), len(after)) > MOST_DIFF_LINES
+    before, after = before[:MOST_DIFF_LINES], after[:MOST_DIFF_LINES]
+    lines = list(difflib.unified_diff(before, after, "frozen", "now", lineterm=""))[2:]
+    moved = [f"--- frozen, from line {start + 1} of the block", "+++ now", *lines]
+    return "\n".join([*moved, "(the rest of the difference is not shown)"] if cut else moved)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """`verify-prereg STUDY [--json]`. 0 unchanged, 1 otherwise, 2 wrong use or input, 70 a bug of ours."""
+    import argparse  # noqa: PLC0415 - the functions above are imported without a command line too
+
+    parser = argparse.ArgumentParser(prog="verify-prereg", description=__doc__, allow_abbrev=False)
+    parser.add_argument("study", type=Path, metavar="STUDY", help="the study folder")
+    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+    arguments = parser.parse_args(argv)
+    try:
+        result = verify(arguments.study)
+    except BeforehandError as err:
+        return _failed(err, as_json=arguments.json)
+    except Exception:  # noqa: BLE001 - the last line of defence: a bug of ours, said as such
+        import traceback  # noqa: PLC0415
+
+        traceback.print_exc()
+        _say("error: this is a bug in beforehand, please report it with the traceback", sys.stderr)
+        return EXIT_OUR_BUG
+    if arguments.json:
+        _print_json({**result.document, "findings": [_shown(one) for one in result.findings]})
+    else:
+        _say("\n".join([result.text, *(str(finding) for finding in result.findings)]), sys.stdout)
+    return result.exit_code
+
+
+def _failed(err: BeforehandError, *, as_json: bool) -> int:
+    if as_json:
+        _print_json({"error": {"where": err.where, "what": err.what, "mend": err.mend}, "findings": []})
+    else:
+        _say(f"error: {err}", sys.stderr)
+    return err.exit_code
+
+
+def _shown(finding: Finding) -> dict[str, str]:
+    return {"where": finding.where, "what": finding.what, "mend": finding.mend}
+
+
+def _print_json(document: dict[str, object]) -> None:
+    import json  # noqa: PLC0415 - loaded already by the record's reader; named here for this one call
+
+    _say(json.dumps(document, indent=1, sort_keys=True), sys.stdout)
+
+
+def _say(text: str, stream: TextIO) -> None:
+    """Print foreign text with its control characters made visible, whatever the terminal can show."""
+    shown = "\n".join(printable(line) for line in text.split("\n"))
+    encoding = stream.encoding or "utf-8"
+    print(shown.encode(encoding, "backslashreplace").decode(encoding), file=stream)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
