@@ -2,7 +2,7 @@
 
     python benchmarks/startup.py [STUDY]
 
-Best of many runs, each a fresh process: what other processes do can only make a run slower, never faster. To hold:
+Each command is started as its installed script starts it. Best of many runs, each a fresh process: what other processes do can only make a run slower, never faster. To hold:
 `verify-prereg` and `beforehand --help` at most 5 times the bare interpreter.
 """
 
@@ -61,8 +61,8 @@ def main() -> int:
         slow = False
         for name, arguments, held in (
             ("import click", ("-c", "import click"), False),
-            ("verify-prereg STUDY", ("-m", "prereg.verify", study), True),
-            ("beforehand --help", ("-m", "beforehand", "--help"), True),
+            ("verify-prereg STUDY", ("-c", "import sys; from prereg.verify import main; sys.exit(main())", study), True),
+            ("beforehand --help", ("-c", "from beforehand import main; main()", "--help"), True),
         ):
             seconds = best_s(*arguments)
             slow = slow or (held and seconds > LIMIT * bare)

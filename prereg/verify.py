@@ -3,78 +3,25 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from manifests.digests import sha256_file
-from manifests.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_OUR_BUG, BeforehandError, Finding, FindingsError
+from manifests.errors import EXIT_CLEAN, EXIT_OUR_BUG, BeforehandError, Finding, FindingsError
 from manifests.files import inside, read_bytes
 from manifests.text import printable
 from prereg.block import HASH_KEY, Block, find_block, with_lf
 from prereg.registration import FILE_NAME, MEND, Registration, read_registration
 from prereg.strict import DamagedRecordError
+from prereg.verification import Verification, unified_diff
 
 TYPE_CHECKING = False  # typing is slow to import, and only its aliases are needed
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Literal, TextIO
+    from typing import TextIO
 
-    Status = Literal["unchanged", "line_endings_only", "changed", "record_altered", "not_frozen"]
+    from prereg.verification import Status
 
 DOCUMENT = "PREREGISTRATION.md"
-LIMITS = "Hashes prove integrity, not identity and not time."
-MOST_DIFF_LINES = 4000
-SENTENCES = {
-    "unchanged": "the block is, byte for byte, what was frozen",
-    "line_endings_only": "the text is what was frozen; its line endings or its byte order mark are not",
-    "changed": "the block is not what was frozen",
-    "record_altered": "the record is not what freeze wrote, so it proves nothing",
-    "not_frozen": "nothing is frozen here",
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verification:
-    """The state of a registration. expected: digest in the record; actual: digest of the block now; diff: frozen against now."""
-
-    status: Status
-    findings: tuple[Finding, ...] = ()
-    expected: str | None = None
-    actual: str | None = None
-    frozen_at: str | None = None
-    n_pinned: int = 0
-    diff: str = ""
-
-    @property
-    def exit_code(self) -> int:
-        """0 only for an unchanged block with its hash line and its pinned files."""
-        return EXIT_CLEAN if self.status == "unchanged" and not self.findings else EXIT_FINDINGS
-
-    @property
-    def text(self) -> str:
-        """What people read, findings apart."""
-        lines = [f"{self.status.replace('_', ' ')}: {SENTENCES[self.status]}"]
-        if self.frozen_at is not None:
-            lines.append(f"frozen at {self.frozen_at}, by the clock of the machine that froze it")
-            lines.append(
-                f"sha256 {self.expected}" + (f", now {self.actual}" if self.actual != self.expected else "")
-            )
-            lines.append(f"pinned files: {self.n_pinned}")
-        if self.diff:
-            lines.append(self.diff)
-        return "\n".join([*lines, LIMITS])
-
-    @property
-    def document(self) -> dict[str, object]:
-        """What `--json` prints, findings apart."""
-        return {
-            "status": self.status,
-            "frozen_at": self.frozen_at,
-            "block_sha256": {"recorded": self.expected, "actual": self.actual},
-            "n_pinned": self.n_pinned,
-            "diff": self.diff,
-            "proves": LIMITS,
-        }
 
 
 def verify(study: Path) -> Verification:
@@ -197,48 +144,38 @@ def _drift(record: Registration, study: Path) -> tuple[Finding, ...]:
     return tuple(findings)
 
 
-def unified_diff(frozen: str, now: str) -> str:
-    """The frozen text against the text now. Long differences are cut, and say so."""
-    import difflib  # noqa: PLC0415 - only a changed registration pays for it
+USAGE = """usage: verify-prereg STUDY [--json]
 
-    before, after = frozen.split("\n"), now.split("\n")
-    head = 0
-    while head < min(len(before), len(after)) and before[head] == after[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(before), len(after)) - head and before[-1 - tail] == after[-1 - tail]:
-        tail += 1
-    start = max(0, head - 3)  # equal lines far from any change only cost time
-    before, after = (
-        before[start : len(before) - max(0, tail - 3)],
-        after[start : len(after) - max(0, tail - 3)],
-    )
-    cut = max(len(before), len(after)) > MOST_DIFF_LINES
-    before, after = before[:MOST_DIFF_LINES], after[:MOST_DIFF_LINES]
-    lines = list(difflib.unified_diff(before, after, "frozen", "now", lineterm=""))[2:]
-    moved = [f"--- frozen, from line {start + 1} of the block", "+++ now", *lines]
-    return "\n".join([*moved, "(the rest of the difference is not shown)"] if cut else moved)
+Is the registration of the study folder what was frozen? --json prints one JSON document on stdout.
+exit codes: 0 unchanged, 1 anything else, 2 wrong use or input, 70 a bug of ours"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """`verify-prereg STUDY [--json]`. 0 unchanged, 1 otherwise, 2 wrong use or input, 70 a bug of ours."""
-    import argparse  # noqa: PLC0415 - the functions above are imported without a command line too
-
-    parser = argparse.ArgumentParser(prog="verify-prereg", description=__doc__, allow_abbrev=False)
-    parser.add_argument("study", type=Path, metavar="STUDY", help="the study folder")
-    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
-    arguments = parser.parse_args(argv)
+    # Read by hand: argparse alone takes as long to import as everything that verify does.
+    given = list(sys.argv[1:] if argv is None else argv)
+    as_json = "--json" in given
+    names = [one for one in given if not one.startswith("-")]
+    unknown = [one for one in given if one.startswith("-") and one not in {"--json", "--help", "-h"}]
+    if {"--help", "-h"} & set(given):
+        _say(USAGE, sys.stdout)
+        return EXIT_CLEAN
+    if unknown or len(names) != 1:
+        what = f"does not know the option {unknown[0]}" if unknown else f"takes one study, got {len(names)}"
+        return _failed(
+            BeforehandError(what, where="verify-prereg", mend=USAGE.partition("\n")[0]), as_json=as_json
+        )
     try:
-        result = verify(arguments.study)
+        result = verify(Path(names[0]))
     except BeforehandError as err:
-        return _failed(err, as_json=arguments.json)
+        return _failed(err, as_json=as_json)
     except Exception:  # noqa: BLE001 - the last line of defence: a bug of ours, said as such
         import traceback  # noqa: PLC0415
 
         traceback.print_exc()
         _say("error: this is a bug in beforehand, please report it with the traceback", sys.stderr)
         return EXIT_OUR_BUG
-    if arguments.json:
+    if as_json:
         _print_json({**result.document, "findings": [_shown(one) for one in result.findings]})
     else:
         _say("\n".join([result.text, *(str(finding) for finding in result.findings)]), sys.stdout)

@@ -14,7 +14,8 @@ from manifests.errors import BeforehandError
 from manifests.jsonfile import dump_json
 from prereg.registration import parse_registration
 from prereg.strict import DamagedRecordError
-from prereg.verify import main, unified_diff, verify
+from prereg.verification import unified_diff
+from prereg.verify import main, verify
 
 REPOSITORY = Path(__file__).parent.parent
 
@@ -275,8 +276,11 @@ def test_json_is_one_document_in_every_outcome(tmp_path, capsys):
     assert "is not a folder" == json.loads(capsys.readouterr().out)["error"]["what"]
 
 
-def test_wrong_use_exits_2():
-    assert 2 == run("-m", "prereg.verify", "--nonsense", env={"PYTHONPATH": str(REPOSITORY)}).returncode
+@pytest.mark.parametrize("arguments", [[], ["--nonsense", "x"], ["a", "b"], ["--json"]])
+def test_wrong_use_exits_2_and_says_how_it_is_used(arguments, capsys):
+    assert 2 == main(arguments)
+    printed = capsys.readouterr()
+    assert "usage: verify-prereg STUDY" in printed.out + printed.err
 
 
 def test_a_bug_of_ours_exits_70(tmp_path, monkeypatch, capsys):

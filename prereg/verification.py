@@ -1,0 +1,90 @@
+"""What verify has to say of a registration: its state, in one word, and what differs. Standard library only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from manifests.errors import EXIT_CLEAN, EXIT_FINDINGS, Finding
+
+TYPE_CHECKING = False  # typing is slow to import, and only its aliases are needed
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Status = Literal["unchanged", "line_endings_only", "changed", "record_altered", "not_frozen"]
+
+LIMITS = "Hashes prove integrity, not identity and not time."
+MOST_DIFF_LINES = 4000
+SENTENCES = {
+    "unchanged": "the block is, byte for byte, what was frozen",
+    "line_endings_only": "the text is what was frozen; its line endings or its byte order mark are not",
+    "changed": "the block is not what was frozen",
+    "record_altered": "the record is not what freeze wrote, so it proves nothing",
+    "not_frozen": "nothing is frozen here",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """The state of a registration. expected: digest in the record; actual: digest of the block now; diff: frozen against now."""
+
+    status: Status
+    findings: tuple[Finding, ...] = ()
+    expected: str | None = None
+    actual: str | None = None
+    frozen_at: str | None = None
+    n_pinned: int = 0
+    diff: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """0 only for an unchanged block with its hash line and its pinned files."""
+        return EXIT_CLEAN if self.status == "unchanged" and not self.findings else EXIT_FINDINGS
+
+    @property
+    def text(self) -> str:
+        """What people read, findings apart."""
+        lines = [f"{self.status.replace('_', ' ')}: {SENTENCES[self.status]}"]
+        if self.frozen_at is not None:
+            lines.append(f"frozen at {self.frozen_at}, by the clock of the machine that froze it")
+            lines.append(
+                f"sha256 {self.expected}" + (f", now {self.actual}" if self.actual != self.expected else "")
+            )
+            lines.append(f"pinned files: {self.n_pinned}")
+        if self.diff:
+            lines.append(self.diff)
+        return "\n".join([*lines, LIMITS])
+
+    @property
+    def document(self) -> dict[str, object]:
+        """What `--json` prints, findings apart."""
+        return {
+            "status": self.status,
+            "frozen_at": self.frozen_at,
+            "block_sha256": {"recorded": self.expected, "actual": self.actual},
+            "n_pinned": self.n_pinned,
+            "diff": self.diff,
+            "proves": LIMITS,
+        }
+
+
+def unified_diff(frozen: str, now: str) -> str:
+    """The frozen text against the text now. Long differences are cut, and say so."""
+    import difflib  # noqa: PLC0415 - only a changed registration pays for it
+
+    before, after = frozen.split("\n"), now.split("\n")
+    head = 0
+    while head < min(len(before), len(after)) and before[head] == after[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(before), len(after)) - head and before[-1 - tail] == after[-1 - tail]:
+        tail += 1
+    start = max(0, head - 3)  # equal lines far from any change only cost time
+    before, after = (
+        before[start : len(before) - max(0, tail - 3)],
+        after[start : len(after) - max(0, tail - 3)],
+    )
+    cut = max(len(before), len(after)) > MOST_DIFF_LINES
+    before, after = before[:MOST_DIFF_LINES], after[:MOST_DIFF_LINES]
+    lines = list(difflib.unified_diff(before, after, "frozen", "now", lineterm=""))[2:]
+    moved = [f"--- frozen, from line {start + 1} of the block", "+++ now", *lines]
+    return "\n".join([*moved, "(the rest of the difference is not shown)"] if cut else moved)
