@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import lru_cache
 
 from ledger.money import plain
-from manifests.digests import is_sha256
+from manifests.digests import SHA256_PATTERN
 from manifests.names import UnitId
 from manifests.text import CONTROL_CHARACTERS
 
@@ -24,6 +24,11 @@ LONGEST_NOTE = 1000
 PHASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,47}")
 JOB_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+\[\]-]{0,127}")
 FLAVOR = re.compile(r"[a-z0-9][a-z0-9._-]{0,47}")
+WHOLE = re.compile(r"[1-9][0-9]{0,8}")
+AMOUNT = re.compile(r"-?(0|[1-9][0-9]{0,11})\.[0-9]{6}")
+DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+DIGEST = re.compile(SHA256_PATTERN)
+SURROGATE = re.compile(r"[\ud800-\udfff]")  # what is left of bytes that were not UTF-8
 TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 
 
@@ -46,7 +51,7 @@ def _one_of(words: tuple[str, ...], *, may_be_empty: bool = True) -> Callable[[s
 
 
 def _whole(cell: str) -> int:
-    if re.fullmatch(r"[1-9][0-9]{0,8}", cell) is None:
+    if WHOLE.fullmatch(cell) is None:
         raise ValueError("is not a number from 1 up")
     return int(cell)
 
@@ -58,6 +63,7 @@ def _optional_whole(cell: str) -> int | None:
 def _number(decimals_shown: int, most_decimals: int) -> Callable[[str], Decimal | None]:
     pattern = re.compile(rf"-?(0|[1-9][0-9]{{0,11}})(\.[0-9]{{1,{most_decimals}}})?")
 
+    @lru_cache(maxsize=4096)
     def parse(cell: str) -> Decimal | None:
         if not cell:
             return None
@@ -74,7 +80,7 @@ def _number(decimals_shown: int, most_decimals: int) -> Callable[[str], Decimal 
 
 
 def _amount(cell: str) -> Decimal:
-    if re.fullmatch(r"-?(0|[1-9][0-9]{0,11})\.[0-9]{6}", cell) is None or cell == "-0.000000":
+    if AMOUNT.fullmatch(cell) is None or cell == "-0.000000":
         raise ValueError("is not an amount with six decimals")
     return Decimal(cell)
 
@@ -86,8 +92,9 @@ def _moment(cell: str) -> datetime:
     return datetime.fromisoformat(cell)
 
 
+@lru_cache(maxsize=4096)
 def _optional_date(cell: str) -> date | None:
-    if cell and re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", cell) is None:
+    if cell and DATE.fullmatch(cell) is None:
         raise ValueError("is not a date such as 2026-08-22")
     return date.fromisoformat(cell) if cell else None
 
@@ -115,10 +122,11 @@ def _outcome(cell: str) -> str:
     return cell
 
 
+@lru_cache(maxsize=4096)
 def _note(cell: str) -> str:
     if len(cell) > LONGEST_NOTE:
         raise ValueError(f"is longer than {LONGEST_NOTE} characters")
-    if CONTROL_CHARACTERS.search(cell) or any("\ud800" <= character <= "\udfff" for character in cell):
+    if CONTROL_CHARACTERS.search(cell) or SURROGATE.search(cell):
         raise ValueError("holds a line break or another control character; a row is one line")
     if cell and cell[0] in "=+-@":
         raise ValueError("starts with a sign that a spreadsheet takes for a formula; begin with a word")
@@ -126,7 +134,7 @@ def _note(cell: str) -> str:
 
 
 def _digest(cell: str) -> str:
-    if not is_sha256(cell):
+    if DIGEST.match(cell) is None or len(cell) != 64:
         raise ValueError("is not 64 lower-case hex digits")
     return cell
 

@@ -1,10 +1,10 @@
-"""`beforehand ledger`: the commands, one module for those that write rows, one for those that only read."""
+"""`beforehand ledger`: the commands, in the order of a launch."""
 
 from __future__ import annotations
 
 import click
 
-from ledger import reading_cli, writing_cli
+from ledger import booking_cli, reading_cli, writing_cli
 
 
 @click.group()
@@ -12,5 +12,16 @@ def ledger() -> None:
     """Book money, set caps, see what is left."""
 
 
-for command in (writing_cli.cap, writing_cli.book, reading_cli.balance, reading_cli.verify):
+for command in (
+    writing_cli.cap,
+    reading_cli.gate,
+    writing_cli.reserve,
+    booking_cli.settle,
+    booking_cli.book,
+    writing_cli.release,
+    writing_cli.correct,
+    writing_cli.import_unit,
+    reading_cli.balance,
+    reading_cli.verify,
+):
     ledger.add_command(command)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from decimal import ROUND_CEILING, ROUND_HALF_UP, Decimal
+from functools import lru_cache
 from typing import Literal
 
 from manifests.errors import BeforehandError
@@ -47,6 +48,7 @@ def parse_seconds(text: str, *, where: str) -> Decimal:
     return seconds
 
 
+@lru_cache(maxsize=4096)
 def charge(*, seconds: Decimal, rate_usd_per_h: Decimal, billing: Billing) -> Decimal:
     """What `seconds` cost: per second exactly, or per started minute (61 s are 2 minutes); rounded half up to 6 decimals."""
     if billing == "minute":

@@ -7,8 +7,10 @@ from pathlib import Path
 import click
 
 from ledger import budget
+from ledger import gate as gates
 from ledger.book import Ledger, read_ledger
 from ledger.chain import Head, check_head
+from ledger.money import parse_usd, stored
 from ledger.place import find_ledger
 from ledger.render import balance_document, balance_findings, balance_text
 from manifests.console import Outcome, reporting
@@ -33,6 +35,38 @@ def balance(study: Path) -> Outcome:
         text=balance_text(standing, ledger.head),
         document=balance_document(standing, ledger.head),
         findings=(*ledger.findings, *balance_findings(standing)),
+    )
+
+
+@click.command("gate")
+@STUDY
+@click.option(
+    "--high", required=True, metavar="USD", help="The high estimate of what is about to be launched."
+)
+@click.option("--phase", default="", help="Its phase.")
+@click.option("--job", "job_id", default="", help="Its job id, for a further attempt.")
+@reporting
+def gate(study: Path, high: str, phase: str, job_id: str) -> Outcome:
+    """May this be launched? Spent + reserved + high against every cap that applies; exit code 0 or 1."""
+    ledger = read_study(study)
+    held = gates.gate(ledger.entries, high_usd=parse_usd(high, where="--high"), phase=phase, job_id=job_id)
+    findings = (*ledger.findings, *held.findings)
+    verdict = "the gate is closed" if findings else "the gate is open"
+    lines = [
+        {
+            "cap": line.cap_name,
+            "cap_usd": stored(line.cap_usd),
+            "spent_usd": stored(line.spent_usd),
+            "reserved_usd": stored(line.reserved_usd),
+            "high_usd": stored(line.high_usd),
+            "left_usd": stored(line.left_usd),
+        }
+        for line in held.lines
+    ]
+    return Outcome(
+        text="\n".join([*(str(line) for line in held.lines), verdict]),
+        document={"open": not findings, "caps": lines},
+        findings=findings,
     )
 
 

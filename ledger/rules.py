@@ -36,7 +36,7 @@ class Standing:
 
     bookings: dict[tuple[str, int | None], int] = field(default_factory=dict)
     booked: dict[int, tuple[str, int | None, Decimal]] = field(default_factory=dict)
-    reserved: dict[int, Decimal] = field(default_factory=dict)
+    reserved: dict[int, tuple[str, str, Decimal]] = field(default_factory=dict)
 
     def copy(self) -> Standing:
         """The same standing, to try rows on."""
@@ -56,11 +56,11 @@ class Standing:
             self.bookings.setdefault((entry.job_id, entry.attempt), entry.seq)
             self.booked[entry.seq] = (entry.job_id, entry.attempt, entry.amount_usd)
         elif entry.kind == "reserve":
-            self.reserved[entry.seq] = entry.amount_usd
+            self.reserved[entry.seq] = (entry.phase, entry.job_id, entry.amount_usd)
         elif entry.kind == "release" and entry.corrects_seq in self.reserved:
-            self.reserved[entry.corrects_seq] -= entry.amount_usd
-            if self.reserved[entry.corrects_seq] <= 0:
-                del self.reserved[entry.corrects_seq]
+            phase, job_id, open_usd = self.reserved.pop(entry.corrects_seq)
+            if open_usd > entry.amount_usd:
+                self.reserved[entry.corrects_seq] = (phase, job_id, open_usd - entry.amount_usd)
         elif entry.kind == "correct" and entry.corrects_seq in self.booked:
             job_id, attempt, amount = self.booked[entry.corrects_seq]
             self.booked[entry.corrects_seq] = (job_id, attempt, amount + entry.amount_usd)
@@ -78,10 +78,11 @@ class Standing:
         named = entry.corrects_seq
         if named is None or named not in self.reserved:
             return [f"releases row {named}, which is not an open reservation"]
-        if entry.amount_usd > self.reserved[named]:
-            return [
-                f"releases {stored(entry.amount_usd)} USD where {stored(self.reserved[named])} are reserved"
-            ]
+        phase, job_id, open_usd = self.reserved[named]
+        if (phase, job_id) != (entry.phase, entry.job_id):
+            return [f"releases row {named} under another phase or job than that row's"]
+        if entry.amount_usd > open_usd:
+            return [f"releases {stored(entry.amount_usd)} USD where {stored(open_usd)} are reserved"]
         return []
 
     def _correction_problems(self, entry: Entry) -> list[str]:

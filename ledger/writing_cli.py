@@ -1,40 +1,36 @@
-"""Commands that append rows."""
+"""Commands that append a row without a job's price: cap, reserve, release, correct, import."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import UTC, date, datetime
-from decimal import Decimal
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
 
 import click
 
 from ledger import budget
-from ledger.book import Book, Plan, read_ledger
-from ledger.cells import BASES, BILLINGS, BOUGHT, STATUSES
+from ledger.book import Book, Ledger, Plan, read_ledger
+from ledger.cells import BASES, BOUGHT, STATUSES
 from ledger.entries import Entry, parse_time
-from ledger.money import Billing, charge, parse_number, parse_seconds, parse_usd
+from ledger.gate import gate
+from ledger.money import parse_number, parse_usd
 from ledger.place import find_ledger
 from ledger.reading_cli import STUDY
 from ledger.render import balance_document, entry_document, written_text
+from ledger.reservations import find_reservation, release_row
 from manifests.console import Outcome, note, reporting
-from manifests.errors import BeforehandError
+from manifests.errors import BeforehandError, FindingsError, NotInOrderError
 
 PHASE = click.option("--phase", default="", help="Phase of the study, such as P4.")
 NOTE = click.option("--note", "remark", default="", help="One line of prose.")
 TIME = click.option("--time", "time_text", default=None, metavar="UTC", help="When it happened, if not now.")
+UNITS = click.option(
+    "--unit", "units", multiple=True, help="A unit that the money serves; may be given twice."
+)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Price:
-    """The cells that say what a stretch of time cost."""
-
-    seconds: Decimal | None
-    rate_usd_per_h: Decimal | None
-    rate_date: date | None
-    billing: str
-    amount_usd: Decimal
+class OverCapError(NotInOrderError, FindingsError):
+    """Money that no cap allows is not reserved: exit code 1."""
 
 
 @click.command("cap")
@@ -53,6 +49,7 @@ class Price:
 @TIME
 @reporting
 def cap(
+    *,
     study: Path,
     amount: str,
     decided_by: str,
@@ -76,91 +73,149 @@ def cap(
     return append(study, lambda _: (entry,))
 
 
-@click.command("book")
+@click.command("reserve")
 @STUDY
 @click.option(
-    "--job", "job_id", required=True, help="The platform's job id, or a name of your own for local work."
+    "--high", required=True, metavar="USD", help="The high estimate of what is about to be launched."
 )
-@click.option("--attempt", type=click.IntRange(min=1), default=1, show_default=True)
-@click.option("--seconds", metavar="S", help="How long it ran.")
-@click.option("--flavor", default="", help="The hardware's name, such as a100x4 or cpu-local.")
-@click.option("--rate", metavar="USD", help="USD per hour.")
-@click.option(
-    "--rate-date", metavar="DATE", help="The day that the rate was read; default: the day of the job."
-)
-@click.option(
-    "--billing",
-    type=click.Choice(BILLINGS),
-    default="second",
-    show_default=True,
-    help="minute: started minutes are billed whole.",
-)
-@click.option(
-    "--basis",
-    type=click.Choice(BASES),
-    default="occupancy",
-    show_default=True,
-    help="Whose seconds these are.",
-)
-@click.option("--amount", metavar="USD", help="With --basis stated: the amount on the bill.")
-@click.option("--outcome", "status", type=click.Choice(STATUSES), default="completed", show_default=True)
-@click.option(
-    "--bought", type=click.Choice(BOUGHT), multiple=True, help="What the money bought; may be given twice."
-)
-@click.option("--unit", "units", multiple=True, help="A unit that the job serves; may be given twice.")
 @PHASE
+@click.option("--job", "job_id", default="", help="The job id, where it is known already.")
+@UNITS
 @NOTE
+@reporting
+def reserve(
+    *, study: Path, high: str, phase: str, job_id: str, units: tuple[str, ...], remark: str
+) -> Outcome:
+    """Set money aside before a launch. Refused, under the lock, when it would pass a cap."""
+    entry = Entry(
+        seq=1,
+        time_utc=moment(None),
+        kind="reserve",
+        phase=phase,
+        job_id=job_id,
+        unit=" ".join(units),
+        amount_usd=parse_usd(high, where="--high"),
+        note=remark,
+    )
+    return append(study, lambda ledger: within_caps(ledger, entry))
+
+
+@click.command("release")
+@STUDY
+@click.option("--reservation", type=int, default=None, metavar="SEQ", help="The row that reserved the money.")
+@click.option("--job", "job_id", default="", help="Or the job that it was reserved for.")
+@click.option("--amount", metavar="USD", help="A part of it; default: all that is open.")
+@NOTE
+@reporting
+def release(*, study: Path, reservation: int | None, job_id: str, amount: str | None, remark: str) -> Outcome:
+    """Give back money that was reserved and will not be spent."""
+    part = None if amount is None else parse_usd(amount, where="--amount")
+    template = Entry(seq=1, time_utc=moment(None), kind="release", note=remark)
+
+    def plan(ledger: Ledger) -> Sequence[Entry]:
+        return (
+            release_row(
+                find_reservation(ledger.entries, seq=reservation, job_id=job_id), template, amount_usd=part
+            ),
+        )
+
+    return append(study, plan)
+
+
+@click.command("correct")
+@STUDY
+@click.option("--row", "seq", type=int, required=True, metavar="SEQ", help="The booking to mend.")
+@click.option(
+    "--delta", default="0", show_default=True, metavar="USD", help="What to add to it; may be negative."
+)
+@click.option("--seconds", metavar="S", help="Seconds to add to it; may be negative.")
+@click.option(
+    "--basis", type=click.Choice(BASES), help="Whose seconds the delta comes from; default: as in the row."
+)
+@click.option(
+    "--outcome", "status", type=click.Choice(STATUSES), help="How it ended, if the row says otherwise."
+)
+@click.option(
+    "--bought", type=click.Choice(BOUGHT), multiple=True, help="What the money bought, as it is known now."
+)
+@PHASE
+@click.option("--note", "remark", required=True, help="Why: one line.")
 @TIME
 @reporting
-def book(
+def correct(
     *,
     study: Path,
-    job_id: str,
-    attempt: int,
+    seq: int,
+    delta: str,
     seconds: str | None,
-    flavor: str,
-    rate: str | None,
-    rate_date: str | None,
-    billing: str,
-    basis: str,
-    amount: str | None,
-    status: str,
+    basis: str | None,
+    status: str | None,
     bought: tuple[str, ...],
-    units: tuple[str, ...],
     phase: str,
     remark: str,
     time_text: str | None,
 ) -> Outcome:
-    """Book what a job cost. The same job and attempt is refused the second time."""
+    """Mend a booking by a signed delta, or tag what its money bought. The old row stays."""
     when = moment(time_text)
-    price = price_of(
-        seconds=seconds,
-        rate=rate,
-        rate_date=rate_date,
-        billing=billing,
-        basis=basis,
-        amount=amount,
-        when=when,
-    )
+    delta_usd = parse_usd(delta, where="--delta", signed=True)
+    delta_s = None if seconds is None else parse_number(seconds, where="--seconds", unit="seconds")
+
+    def plan(ledger: Ledger) -> Sequence[Entry]:
+        row = next((entry for entry in ledger.entries if entry.seq == seq and entry.kind == "book"), None)
+        if row is None:
+            raise BeforehandError(
+                f"row {seq} is not a booking", where="--row", mend="`ledger show --kind book` lists them"
+            )
+        said = " ".join((status or row.status, *bought)) if status or bought else ""
+        entry = Entry(
+            seq=1,
+            time_utc=when,
+            kind="correct",
+            phase=phase or row.phase,
+            job_id=row.job_id,
+            attempt=row.attempt,
+            unit=row.unit,
+            flavor=row.flavor,
+            seconds=delta_s,
+            basis=basis or row.basis,
+            amount_usd=delta_usd,
+            outcome=said,
+            corrects_seq=seq,
+            note=remark,
+        )
+        return (entry,)
+
+    return append(study, plan)
+
+
+@click.command("import")
+@STUDY
+@click.option("--unit", "units", multiple=True, required=True, help="The unit; may be given twice.")
+@click.option("--from", "source", required=True, help="Where the unit comes from: repository and revision.")
+@PHASE
+@TIME
+@reporting
+def import_unit(
+    *, study: Path, units: tuple[str, ...], source: str, phase: str, time_text: str | None
+) -> Outcome:
+    """Say that a unit came from elsewhere and cost nothing here."""
     entry = Entry(
         seq=1,
-        time_utc=when,
-        kind="book",
+        time_utc=moment(time_text),
+        kind="import",
         phase=phase,
-        job_id=job_id,
-        attempt=attempt,
         unit=" ".join(units),
-        flavor=flavor,
-        seconds=price.seconds,
-        rate_usd_per_h=price.rate_usd_per_h,
-        rate_date=price.rate_date,
-        billing=price.billing,
-        basis=basis,
-        amount_usd=price.amount_usd,
-        outcome=" ".join((status, *bought)),
-        note=remark,
+        note=f"from {source}",
     )
     return append(study, lambda _: (entry,))
+
+
+def within_caps(ledger: Ledger, entry: Entry) -> tuple[Entry, ...]:
+    """The reservation, if every cap allows it."""
+    held = gate(ledger.entries, high_usd=entry.amount_usd, phase=entry.phase, job_id=entry.job_id)
+    if not held.is_open:
+        raise OverCapError("the gate is closed, nothing was reserved", held.findings)
+    return (entry,)
 
 
 def moment(text: str | None) -> datetime:
@@ -188,58 +243,3 @@ def append(study: Path, plan: Plan) -> Outcome:
             "balance": balance_document(standing, ledger.head),
         },
     )
-
-
-def price_of(
-    *,
-    seconds: str | None,
-    rate: str | None,
-    rate_date: str | None,
-    billing: str,
-    basis: str,
-    amount: str | None,
-    when: datetime,
-) -> Price:
-    """Seconds x rate, or the amount on the bill; anything between is refused."""
-    duration = None if seconds is None else parse_seconds(seconds, where="--seconds")
-    if basis == "stated":
-        if amount is None:
-            raise BeforehandError(
-                "is missing", where="--amount", mend="with --basis stated give the amount on the bill"
-            )
-        return Price(
-            seconds=duration,
-            rate_usd_per_h=None,
-            rate_date=None,
-            billing="",
-            amount_usd=parse_usd(amount, where="--amount"),
-        )
-    if amount is not None:
-        raise BeforehandError(
-            "is given although the amount follows from seconds and rate",
-            where="--amount",
-            mend="add --basis stated or leave it out",
-        )
-    if duration is None or rate is None:
-        raise BeforehandError(
-            "is missing",
-            where="--seconds" if duration is None else "--rate",
-            mend="give seconds and rate, or --basis stated and --amount",
-        )
-    usd_per_h = parse_number(rate, where="--rate", unit="USD per hour")
-    return Price(
-        seconds=duration,
-        rate_usd_per_h=usd_per_h,
-        rate_date=when.date() if rate_date is None else _day(rate_date),
-        billing=billing,
-        amount_usd=charge(seconds=duration, rate_usd_per_h=usd_per_h, billing=cast("Billing", billing)),
-    )
-
-
-def _day(text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError as err:
-        raise BeforehandError(
-            f"{text!r} is not a date", where="--rate-date", mend="write it as 2026-08-22"
-        ) from err

@@ -16,7 +16,7 @@ from ledger.money import charge
 from manifests.text import CONTROL_CHARACTERS
 
 STUDY = "toy"
-NOON = datetime(2026, 8, 26, 12, tzinfo=UTC)
+NOON = datetime(2024, 8, 26, 12, tzinfo=UTC)
 RATE_DATE = date(2026, 8, 22)
 
 

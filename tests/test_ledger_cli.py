@@ -69,7 +69,7 @@ def test_free_local_work_is_booked_with_its_seconds(call, study):
         "--unit",
         "base.gsm.c512-n8",
     ]
-    assert 0 == call("book", *arguments, "--time", "2026-08-26T09:30:00Z")[0]
+    assert 0 == call("book", *arguments, "--time", "2024-08-26T09:30:00Z")[0]
     row = entries(study)[0]
     assert ("88.3", "0.000000", "base.gsm.c512-n8") == (str(row.seconds), str(row.amount_usd), row.unit)
 
@@ -164,3 +164,156 @@ def test_a_cap_says_whose_decision_it_is(call, study):
     call("cap", "--amount", "500", "--by", "user", "--note", "tiers A1 to D approved")
     assert cap("500", note="by user: tiers A1 to D approved").note == entries(study)[0].note
     assert 2 == call("cap", "--amount", "500")[0]
+
+
+def test_a_launch_is_gated_reserved_and_settled(call, study):
+    call("cap", "--amount", "100", "--by", "user")
+    assert 0 == call("gate", "--high", "60", "--phase", "P4")[0]
+    assert 0 == call("reserve", "--high", "60", "--phase", "P4", "--unit", "base.gsm.c512-n8")[0]
+    code, out, _ = call("gate", "--high", "60")
+    assert (1, True) == (code, "spent 0.00 + reserved 60.00 + high 60.00 of 100.00 USD, over by 20.00" in out)
+    code, out, _ = call(
+        "settle",
+        "--reservation",
+        "2",
+        "--job",
+        "j1",
+        "--seconds",
+        "15994",
+        "--flavor",
+        "a100x4",
+        "--basis",
+        "running",
+    )
+    assert (0, "spent 44.50 USD, reserved 0.00 USD, 55.50 left of 100.00") == (code, out.splitlines()[-1])
+    booked, released = entries(study)[2:]
+    assert ("book", "P4", "base.gsm.c512-n8", "minute") == (
+        booked.kind,
+        booked.phase,
+        booked.unit,
+        booked.billing,
+    )
+    assert ("release", 2, "P4", "settled by job j1") == (
+        released.kind,
+        released.corrects_seq,
+        released.phase,
+        released.note,
+    )
+
+
+def test_a_reservation_that_would_pass_a_cap_is_refused(call, study):
+    call("cap", "--amount", "100", "--by", "user")
+    code, _, err = call("reserve", "--high", "100.01")
+    assert (1, True, 1) == (code, "would be passed by 0.01 USD" in err, len(entries(study)))
+
+
+def test_settling_a_job_twice_names_its_booking_and_keeps_the_reservation(call, study):
+    call("cap", "--amount", "100", "--by", "user")
+    call("reserve", "--high", "5", "--job", "j1")
+    call("book", "--job", "j1", "--basis", "stated", "--amount", "1")
+    code, _, err = call("settle", "--job", "j1", "--basis", "stated", "--amount", "1")
+    assert (2, True, 3) == (code, "row 3 is its booking" in err, len(entries(study)))
+    assert 0 == call("release", "--job", "j1")[0]
+
+
+def test_a_reservation_that_is_not_open_is_named_with_those_that_are(call):
+    call("cap", "--amount", "100", "--by", "user")
+    call("reserve", "--high", "5", "--job", "j1")
+    code, _, err = call("release", "--reservation", "1")
+    assert (2, True) == (code, "name one of the open rows: 2 (5.000000 USD j1)" in err)
+
+
+def test_the_probe_that_did_not_exit_is_mended_by_a_row_of_its_own(call, study):
+    call(
+        "book",
+        "--job",
+        "probe",
+        "--seconds",
+        "338.4",
+        "--rate",
+        "2.50",
+        "--flavor",
+        "a100-large",
+        "--basis",
+        "running",
+        "--outcome",
+        "canceled",
+    )
+    call(
+        "correct",
+        "--row",
+        "1",
+        "--delta",
+        "0.585",
+        "--seconds",
+        "842.4",
+        "--basis",
+        "occupancy",
+        "--note",
+        "wall clock 19.7 min",
+    )
+    assert "spent 0.82 USD" in call("balance")[1]
+
+
+def test_a_canceled_run_is_tagged_later_with_what_it_bought(call, study):
+    call("book", "--job", "b", "--basis", "stated", "--amount", "14.10", "--outcome", "canceled")
+    tags = ["--bought", "training-record", "--bought", "refuted-hypothesis"]
+    assert 0 == call("correct", "--row", "1", *tags, "--note", "steps 1 to 24 refute H3")[0]
+    assert "canceled training-record refuted-hypothesis" == entries(study)[1].outcome
+
+
+def test_only_a_booking_is_corrected(call):
+    call("cap", "--amount", "1", "--by", "user")
+    assert (2, True) == (
+        call("correct", "--row", "1", "--note", "x")[0],
+        "row 1 is not a booking" in call("correct", "--row", "1", "--note", "x")[2],
+    )
+
+
+def test_a_unit_from_elsewhere_is_imported_at_no_cost(call, study):
+    assert (
+        0
+        == call(
+            "import",
+            "--unit",
+            "post.aime24.full",
+            "--unit",
+            "post.aime25.full",
+            "--from",
+            "pilot-repo@5819e26c",
+        )[0]
+    )
+    assert ("from pilot-repo@5819e26c", "post.aime24.full post.aime25.full") == (
+        entries(study)[0].note,
+        entries(study)[0].unit,
+    )
+
+
+def test_an_unknown_flavor_is_an_error_and_its_neighbour_is_named(call):
+    code, _, err = call(
+        "book", "--job", "a", "--seconds", "5", "--flavor", "A100-Large", "--rate-date", "2026-08-22"
+    )
+    assert (2, True) == (code, "did you mean a100-large" in err)
+
+
+def test_rates_of_your_own_are_used(call, study, tmp_path):
+    table = """format = "rates/1"
+[[tables]]
+date = "2020-01-01"
+source = "the cluster's price list"
+billing = "second"
+usd_per_h = { node-8gpu = "12.00" }
+"""
+    (tmp_path / "rates.toml").write_text(table, encoding="utf-8")
+    arguments = [
+        "--job",
+        "a",
+        "--seconds",
+        "1800",
+        "--flavor",
+        "node-8gpu",
+        "--rates",
+        str(tmp_path / "rates.toml"),
+    ]
+    assert 0 == call("book", *arguments)[0]
+    assert ("6.000000", "2020-01-01") == (f"{entries(study)[0].amount_usd}", f"{entries(study)[0].rate_date}")
