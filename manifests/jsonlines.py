@@ -30,8 +30,8 @@ class JsonLines:
 
 def parse_json_lines(data: bytes, *, where: str) -> JsonLines:
     """Parse every line; blank lines are passed over, any other line that is no object is a finding."""
-    records = []
-    findings = []
+    records: list[JsonLine] = []
+    findings: list[Finding] = []
     lines = data.removeprefix(BOM).split(b"\n")
     for number, line in enumerate(lines, start=1):
         if not line.strip():

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import JsonValue
 
-from manifests.errors import BeforehandError, Finding
+from manifests.documents import validate_mapping
+from manifests.errors import BeforehandError, Finding, FindingsError
 from manifests.files import inside, read_bytes
 from manifests.names import UnitId
 from manifests.problems import ProblemSet, read_problems
 from manifests.records import BenchmarkIdentity, SystemIdentity, UnitRecord, VerifierIdentity
 from prereg.block import BEGIN, END, find_block
+from prereg.consistency import contradictions
 from prereg.design import Design
 from prereg.protocols import ResolvedProtocol, ResolvedSampling
 from prereg.systems import HubModel, LocalModel, UnrecordedModel
@@ -45,6 +48,27 @@ def parse_design(data: bytes, *, where: str) -> Design:
 def parse_block_design(block_text: str, *, where: str) -> Design:
     """The design inside a block's text, as a record keeps it."""
     return parse_design(f"{BEGIN}\n{block_text}{END}\n".encode(), where=where)
+
+
+def exploratory_design(design: Design, comparisons: Mapping[str, JsonValue]) -> Design:
+    """The design with the comparisons of study.toml in place of its endpoints, checked like any other."""
+    clashes = sorted(set(comparisons) & set(design.endpoints))
+    if clashes:
+        raise BeforehandError(
+            f"{clashes[0]} is an endpoint of the design too", where="study.toml exploratory", mend="give it another id"
+        )
+    if not comparisons:
+        return design
+    endpoints = {
+        name: {"role": "diagnostic", **comparison} if isinstance(comparison, dict) else comparison
+        for name, comparison in comparisons.items()
+    }
+    raw = {**design.model_dump(mode="json", exclude_none=True), "endpoints": endpoints}
+    explored = validate_mapping(Design, raw, where="study.toml exploratory")
+    findings = contradictions(explored)
+    if findings:
+        raise FindingsError("cannot be computed as written", findings, where="study.toml exploratory")
+    return explored
 
 
 def plan_unit(design: Design, unit: UnitId) -> UnitPlan:

@@ -34,6 +34,15 @@ class Input(Document):
     record_sha256: str
 
 
+class MissingUnit(Document):
+    """A planned unit that a comparison waits for, or that will not come."""
+
+    unit: str
+    status: Literal["pending", "skipped", "canceled", "substituted"]
+    reason: str
+    decision: str
+
+
 class SideEstimate(Document):
     """One side of a comparison: the metric's value and the counts behind it."""
 
@@ -88,6 +97,7 @@ class Node(Document):
     not_primary_because: tuple[str, ...]
     estimate: Estimate | None
     inputs: tuple[Input, ...]
+    missing: tuple[MissingUnit, ...]
     registered_as: dict[str, JsonValue]
     """The endpoint as the design names it."""
     naive: Estimate | None

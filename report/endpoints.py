@@ -9,10 +9,11 @@ from decimal import Decimal
 import numpy as np
 
 from manifests.errors import BeforehandError
-from prereg.design import ResolvedSide
+from prereg.design import Design, ResolvedSide
 from prereg.endpoints import Endpoint
 from prereg.methods import McnemarExact, Metric, PairedBootstrap
-from report.aggregate import Conclusion, Estimate, Input, Node
+from prereg.plan import exploratory_design
+from report.aggregate import Conclusion, Estimate, Input, MissingUnit, Node
 from report.comparability import disagreements, shortfalls
 from report.estimates import Computed, Sides, estimate
 from report.evidence import Evidence, UnitEvidence
@@ -38,17 +39,20 @@ class _WithheldError(Exception):
         self.reason = reason
 
 
-def compute_endpoint(evidence: Evidence, name: str) -> Node:
+def compute_endpoint(evidence: Evidence, design: Design, name: str) -> Node:
     """The node of one endpoint; what keeps it from a number is its conclusion and reason, never an exception."""
-    endpoint = evidence.design.endpoints[name]
-    sides = evidence.design.sides(name)
+    endpoint = design.endpoints[name]
+    sides = design.sides(name)
     there = [evidence.units[side.unit] for side in sides if side.unit in evidence.units]
     label = label_of(evidence.verification, there)
     inputs = tuple(Input(unit=unit.record.unit, record_sha256=unit.record_sha256) for unit in there)
     registered_as = endpoint.model_dump(mode="json")
+    missing = _missing(evidence, sides)
     reasons = why_not_primary(evidence, label, [side.system.name for side in sides], there)
     try:
-        pair = _Pair(sides=sides, units=_both(evidence, sides))
+        if missing:
+            raise _WithheldError("pending", "; ".join(_why_missing(unit) for unit in missing))
+        pair = _Pair(sides=sides, units=(evidence.units[sides[0].unit], evidence.units[sides[1].unit]))
         computed, naive = _compute(evidence, endpoint, pair)
     except _WithheldError as withheld:
         return Node(
@@ -62,6 +66,7 @@ def compute_endpoint(evidence: Evidence, name: str) -> Node:
             ),
             estimate=None,
             inputs=inputs,
+            missing=missing,
             registered_as=registered_as,
             naive=None,
             warnings=(),
@@ -76,6 +81,7 @@ def compute_endpoint(evidence: Evidence, name: str) -> Node:
         not_primary_because=_only_primary(endpoint, reasons),
         estimate=computed.estimate,
         inputs=inputs,
+        missing=missing,
         registered_as=registered_as,
         naive=naive,
         warnings=computed.warnings,
@@ -99,13 +105,24 @@ def _only_primary(endpoint: Endpoint, reasons: Sequence[str]) -> tuple[str, ...]
     return tuple(reasons) if endpoint.role == "primary" else ()
 
 
-def _both(evidence: Evidence, sides: tuple[ResolvedSide, ResolvedSide]) -> tuple[UnitEvidence, UnitEvidence]:
-    """Both units, or the state of the roster as the conclusion."""
-    for entry in evidence.roster:
-        if entry.status != "found" and entry.unit in {side.unit for side in sides}:
-            because = f": {entry.reason} ({entry.decision})" if entry.reason else ""
-            raise _WithheldError("pending", f"the unit {entry.unit} is {entry.status}{because}")
-    return evidence.units[sides[0].unit], evidence.units[sides[1].unit]
+def _missing(evidence: Evidence, sides: tuple[ResolvedSide, ResolvedSide]) -> tuple[MissingUnit, ...]:
+    """The sides' units that are not there, with what the roster says of them."""
+    entries = {entry.unit: entry for entry in evidence.roster}
+    missing = []
+    for unit in sorted({side.unit for side in sides} - set(evidence.units)):
+        entry = entries.get(unit)
+        status = entry.status if entry is not None and entry.status != "found" else "pending"
+        reason = entry.reason if entry is not None else "the design plans no such unit; list it under `units`"
+        decision = entry.decision if entry is not None else ""
+        missing.append(MissingUnit(unit=str(unit), status=status, reason=reason, decision=decision))
+    return tuple(missing)
+
+
+def _why_missing(unit: MissingUnit) -> str:
+    if unit.reason:
+        cited = f" ({unit.decision})" if unit.decision else ""
+        return f"{unit.unit} is {unit.status}: {unit.reason}{cited}"
+    return f"{unit.unit} is not there yet; when it lands, rebuilding is the only action needed"
 
 
 def _compute(evidence: Evidence, endpoint: Endpoint, pair: _Pair) -> tuple[Computed, Estimate | None]:
@@ -210,4 +227,17 @@ def _strata(evidence: Evidence, endpoint: Endpoint, problem_ids: Sequence[str]) 
 
 def compute_endpoints(evidence: Evidence) -> dict[str, Node]:
     """Every endpoint of the design, by id."""
-    return {name: compute_endpoint(evidence, name) for name in evidence.design.endpoints}
+    return {name: compute_endpoint(evidence, evidence.design, name) for name in evidence.design.endpoints}
+
+
+def compute_exploratory(evidence: Evidence) -> dict[str, Node]:
+    """Every comparison of study.toml, by id: the same methods, another label, never a primary role."""
+    design = exploratory_design(evidence.design, evidence.study.config.exploratory)
+    nodes = {name: compute_endpoint(evidence, design, name) for name in evidence.study.config.exploratory}
+    as_exploratory = {
+        "label": "exploratory",
+        "role": "exploratory",
+        "primary": False,
+        "not_primary_because": (),
+    }
+    return {name: node.model_copy(update=as_exploratory) for name, node in nodes.items()}

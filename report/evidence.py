@@ -24,7 +24,8 @@ from prereg.design import Design
 from prereg.methods import PairedBootstrap
 from prereg.plan import differences_from_plan, parse_block_design, plan_problems
 from prereg.registration import FILE_NAME, parse_registration
-from prereg.verify import Verification, verify
+from prereg.verification import Verification
+from prereg.verify import verify
 from report.samples import COLUMNS
 
 

@@ -15,7 +15,7 @@ from report.numbers import MINUS
 
 INK, INK_2, LINE, CANDIDATE = "#14181d", "#4b5563", "#d5dae1", "#005f9e"
 WIDTH_IN = 7.2
-ROW_IN = 0.34
+ROW_IN = 0.44
 PNG_DPI = 200
 """1440 px wide."""
 LONGEST_NAME = 28
@@ -35,6 +35,7 @@ class GainRow:
     """One row of the interval figure. gain None: the row stays and `note` says why."""
 
     name: str
+    sides: str
     gain: float | None
     low: float | None
     high: float | None
@@ -78,7 +79,7 @@ def shorten(name: str) -> str:
 
 
 def _panel(figure: Figure, rows: Sequence[GainRow]) -> tuple[float, float, float, float]:
-    longest = max((len(shorten(row.name)) for row in rows), default=10)
+    longest = max((max(len(shorten(row.name)), 0.9 * len(shorten(row.sides))) for row in rows), default=10)
     left = min(0.42, 0.035 + 0.0108 * longest)
     bottom = 0.62 / figure.get_figheight()
     top = 1 - 0.48 / figure.get_figheight()
@@ -108,6 +109,18 @@ def _draw_row(axes: Axes, position: int, row: GainRow) -> None:
     )  # fmt: skip
 
 
+def _write_name(axes: Axes, position: int, row: GainRow) -> None:
+    """Two lines left of the panel: id and metric, and below it the two sides."""
+    weight = "bold" if row.primary else "normal"
+    upper = {"va": "bottom", "xytext": (-8, 1), "color": INK, "fontweight": weight}
+    lower = {"va": "top", "xytext": (-8, -1), "color": INK_2, "fontsize": 8}
+    for text, look in ((row.name, upper), (row.sides, lower)):
+        axes.annotate(
+            shorten(text), (0, position), xycoords=("axes fraction", "data"), textcoords="offset points", ha="right",
+            annotation_clip=False, **look,
+        )  # fmt: skip
+
+
 def _dress(axes: Axes, rows: Sequence[GainRow]) -> None:
     bounds = [0.0]
     for row in rows:
@@ -115,10 +128,9 @@ def _dress(axes: Axes, rows: Sequence[GainRow]) -> None:
     margin = 0.06 * max(max(bounds) - min(bounds), 1.0)
     axes.set_xlim(min(bounds) - margin, max(bounds) + margin)
     axes.set_ylim(max(len(rows), 1) - 0.4, -0.6)
-    axes.set_yticks(range(len(rows)), [shorten(row.name) for row in rows])
-    for label, row in zip(axes.get_yticklabels(), rows, strict=True):
-        label.set_fontweight("bold" if row.primary else "normal")
-        label.set_color(INK)
+    axes.set_yticks([])
+    for position, row in enumerate(rows):
+        _write_name(axes, position, row)
     axes.xaxis.set_major_formatter(
         lambda value, _position: f"{value:+g}".replace("-", MINUS) if value else "0"
     )
@@ -129,7 +141,6 @@ def _dress(axes: Axes, rows: Sequence[GainRow]) -> None:
     for side in ("top", "right", "left", "bottom"):
         axes.spines[side].set_visible(False)
     if not rows:
-        axes.set_yticks([])
         axes.annotate(
             "no comparison is planned", (0, 0), xytext=(6, 0), textcoords="offset points", color=INK_2
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from prereg.verify import Verification
+from prereg.verification import Verification
 from report.aggregate import Label
 from report.evidence import Evidence, UnitEvidence
 

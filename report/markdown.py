@@ -5,16 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from manifests.files import printable
+from manifests.text import printable
 
-SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$-])")
-LINK_LIKE = re.compile(r"(?i)\b(https?|ftp|mailto|javascript|data|file)(:)")
+SPECIAL = re.compile(r"([\\`*\[\]<>#|~&$]|(?<!\w)_|_(?!\w))")
+LINE_START = re.compile(r"^(\s*)(?=[-+=])|^(\s*\d+)(?=[.)])")
+"""What would open a list, a rule or a heading where the text begins a line."""
+LINK_LIKE = re.compile(
+    r"(?i)\b(https?|ftp|mailto|javascript|data|file|xmpp|www|[\w.+-]+)(:(?=\S)|(?<=www)\.|@(?=\w))"
+)
 
 
 def escape(text: str) -> str:
     """One line of foreign text as plain Markdown text: no emphasis, link, HTML, table cell or control character."""
     # A word joiner keeps autolinking readers from making a link of foreign text.
-    return LINK_LIKE.sub("\\1\u2060\\2", SPECIAL.sub(r"\\\1", printable(text)))
+    escaped = LINE_START.sub(lambda match: match[0] + "\\", SPECIAL.sub(r"\\\1", printable(text)))
+    return LINK_LIKE.sub("\\1\u2060\\2", escaped)
 
 
 def code(text: str) -> str:
@@ -28,7 +33,10 @@ def code(text: str) -> str:
 
 def quote(text: str, *, language: str = "") -> str:
     """Many lines verbatim in a fence that no line of theirs can close; control characters made visible."""
-    lines = [printable(line) for line in text.replace("\r\n", "\n").rstrip("\n").split("\n")]
+    lines = [
+        "\t".join(printable(part) for part in line.split("\t"))
+        for line in text.replace("\r\n", "\n").rstrip("\n").split("\n")
+    ]
     longest = max((len(match[0]) for line in lines for match in re.finditer(r"`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
     return "\n".join([f"{fence}{language}", *lines, fence])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from report.aggregate import Estimate, Node
+from report.markdown import escape
 from report.numbers import DASH, count, decimal, interval, p_phrase, p_value, percent, points
 
 CONCLUSIONS = {
@@ -29,6 +30,14 @@ def side_phrase(estimate: Estimate, side: str) -> str:
     return f"{part.system} {percent(part.value)}\u00a0%{counts}"
 
 
+def sides_phrase(node: Node) -> str:
+    """`raft − base on indist`."""
+    baseline, candidate = node.registered_as["baseline"], node.registered_as["candidate"]
+    if not isinstance(baseline, dict) or not isinstance(candidate, dict):
+        raise TypeError("an endpoint without sides passed its model")
+    return f"{candidate['system']} − {baseline['system']} on {node.registered_as['benchmark']}"
+
+
 def gain_phrase(estimate: Estimate) -> str:
     """`+23.2 pp [+19.5, +27.2]`."""
     bounds = interval(
@@ -52,6 +61,8 @@ def p_text(estimate: Estimate) -> str:
 
 def conclusion_word(node: Node) -> str:
     """The word of the registered rule; of a rule that is older than its data, nothing more than how it would read."""
+    if node.missing:
+        return node.missing[0].status
     word = CONCLUSIONS[node.conclusion]
     if node.label == "retrospective" and node.estimate is not None:
         return f"would read: {word}"
@@ -62,7 +73,7 @@ def endpoint_sentence(name: str, node: Node) -> str:
     """One sentence: problems, both sides, gain, interval, test, rule and word."""
     estimate = node.estimate
     if estimate is None:
-        return f"**{name}.** {CONCLUSIONS[node.conclusion].capitalize()}: {node.reason}."
+        return f"**{name}.** {capitalised(conclusion_word(node))}: {escape(node.reason or '')}."
     sides = f"{side_phrase(estimate, 'candidate')}, {side_phrase(estimate, 'baseline')}"
     gain = f"gain {gain_phrase(estimate)}"
     parts = [f"**{name}.** On {count(estimate.n_problems)} problems, {estimate.name} of {sides}: {gain}"]
@@ -75,6 +86,16 @@ def endpoint_sentence(name: str, node: Node) -> str:
     parts.append(f"rule “{rule}”: {conclusion_word(node)}")
     reason = f" ({node.reason})" if node.reason else ""
     return "; ".join(parts) + reason + "."
+
+
+def capitalised(text: str) -> str:
+    """The first letter upper case, the rest as it is."""
+    return text[:1].upper() + text[1:]
+
+
+def agree(number: int, singular: str, plural: str) -> str:
+    """`1 unit is`, `2 units are`: the number with the words that agree with it."""
+    return f"{count(number)} {singular if number == 1 else plural}"
 
 
 def seconds_phrase(seconds: str) -> str:

@@ -15,6 +15,7 @@ from report.estimates import COMPANION_LEVEL, COMPANION_RESAMPLES, COMPANION_SEE
 from report.evidence import Evidence, UnitEvidence
 from report.samples import select_samples
 from report.statistics.pass_at_k import pass_at_k_mean
+from report.statistics.proportion import wilson
 
 
 def summarise_units(evidence: Evidence) -> dict[str, UnitNode]:
@@ -96,7 +97,15 @@ def _pass_at_k(n_samples: np.ndarray, n_correct: np.ndarray) -> list[PassAtK]:
             n_resamples=COMPANION_RESAMPLES,
         )
         ci = None
-        if result.low is not None and result.high is not None:
+        if largest == k and np.all(
+            n_samples == k
+        ):  # one 0/1 value a problem: Wilson holds, at 0 and at n too
+            solved = wilson(int(np.count_nonzero(n_correct)), len(n_correct))
+            if solved.low is not None and solved.high is not None:
+                ci = Interval(
+                    low=solved.low, high=solved.high, level=COMPANION_LEVEL, method="Wilson over problems"
+                )
+        elif result.low is not None and result.high is not None:
             method = "percentile bootstrap over problems"
             ci = Interval(low=result.low, high=result.high, level=COMPANION_LEVEL, method=method)
         nodes.append(PassAtK(k=k, value=result.estimate, ci=ci, reason=result.reason))

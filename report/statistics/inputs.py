@@ -83,7 +83,7 @@ def counts(name: str, values: ArrayLike, *, at_most: int | None = None) -> NDArr
 def whole_number(name: str, value: int, *, at_least: int = 0) -> int:
     """`value` as an int >= `at_least`. Errors: ValueError for a float, a bool or a smaller number."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise ValueError(f"{name} is {value!r}: {_INTEGER_MEND}")  # noqa: TRY004 - wrong input is one kind of error here
+        raise ValueError(f"{name} is {value!r}: {_INTEGER_MEND}")
     if value < at_least:
         raise ValueError(f"{name} is {value}: it must be at least {at_least}")
     return int(value)

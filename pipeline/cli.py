@@ -1,0 +1,138 @@
+"""`beforehand units import|list|check`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from manifests.console import Outcome, note, reporting, table
+from manifests.documents import read_toml_document
+from manifests.errors import BeforehandError
+from manifests.importers.mapping import RowMap, describe
+from manifests.names import UnitId
+from manifests.roster import RosterEntry, roster
+from manifests.stores import LocalStore, load_record
+from manifests.study import Study
+from pipeline.checking import check_units
+from pipeline.importing import Source, import_unit
+from prereg.plan import load_design
+
+STUDY = click.argument("study", type=click.Path(path_type=Path))
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def units() -> None:
+    """Import, list and check evaluation units."""
+
+
+@units.command("import")
+@STUDY
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option(
+    "--unit",
+    "unit_text",
+    required=True,
+    metavar="ID",
+    help="system.benchmark.protocol, as the design plans it.",
+)
+@click.option(
+    "--map",
+    "map_path",
+    type=click.Path(path_type=Path),
+    help="A map/1 file; without it common names are tried.",
+)
+@reporting
+def import_command(study: Path, files: tuple[str, ...], unit_text: str, map_path: Path | None) -> Outcome:
+    """Turn JSONL logs into rows and a unit record.
+
+    A FILE may be written SAMPLING=FILE, where the protocol has several samplings and the log does not name its own.
+    """
+    row_map = None if map_path is None else read_toml_document(RowMap, map_path)
+    sources = [Source.parse(text) for text in files]
+    done = import_unit(Study.open(study), UnitId.parse(unit_text, where="--unit"), sources, row_map=row_map)
+    for part in done.sources:
+        if part.guessed:
+            note(f"{part.source.name}: guessed from its field names: {describe(part.row_map)}")
+        if part.n_left_out:
+            note(
+                f"{part.source.name}: {part.n_read} rows read, {part.n_left_out} left out by the map's `where`"
+            )
+    lines = [f"{done.record.unit}: {'written' if done.written else 'was there already, unchanged'}"]
+    lines += [
+        f"  {name}: {counts.got} of {counts.planned} planned rows, {counts.judged} judged, {counts.correct} correct"
+        for name, counts in done.record.counts.items()
+    ]
+    lines += [
+        f"  incomplete: {name} lacks {counts.planned - counts.got} rows"
+        for name, counts in done.record.counts.items()
+        if counts.got < counts.planned
+    ]
+    return Outcome(
+        text="\n".join(lines),
+        document={
+            "unit": done.record.unit,
+            "written": done.written,
+            "record": done.record.model_dump(mode="json"),
+        },
+    )
+
+
+@units.command("list")
+@STUDY
+@reporting
+def list_command(study: Path) -> Outcome:
+    """Show every planned unit: found, pending, skipped, canceled or substituted."""
+    opened = Study.open(study)
+    store = LocalStore(opened.root)
+    planned = [entry.unit for entry in load_design(opened.registration_path).planned_units()]
+    entries = roster(planned, store.unit_ids(), opened.config.roster)
+    rows = [[str(entry.unit), entry.status, *cells] for entry in entries for cells in _cells(store, entry)]
+    numbers = ["Rows planned", "Got", "Judged", "Correct"]
+    return Outcome(
+        text=table(["Unit", "Status", "Sampling", *numbers, "Why"], rows, numeric=numbers)
+        if rows
+        else "the design plans no unit",
+        document={"units": [_entry_document(store, entry) for entry in entries]},
+    )
+
+
+@units.command("check")
+@STUDY
+@reporting
+def check_command(study: Path) -> Outcome:
+    """Hold every unit against its record, its digests and the plan."""
+    opened = Study.open(study)
+    findings = check_units(opened)
+    found = LocalStore(opened.root).unit_ids()
+    state = "no findings" if not findings else f"{len(findings)} findings"
+    return Outcome(
+        text=f"{len(found)} units checked, {state}",
+        document={"units": [str(unit) for unit in found]},
+        findings=findings,
+    )
+
+
+def _cells(store: LocalStore, entry: RosterEntry) -> list[list[str]]:
+    """One line a sampling; a unit that is not there has one, with the reason."""
+    if entry.status != "found":
+        return [["", "", "", "", "", f"{entry.reason} ({entry.decision})" if entry.reason else ""]]
+    try:
+        record, _ = load_record(store, entry.unit)
+    except BeforehandError as err:
+        return [["", "", "", "", "", f"damaged: {err.what}"]]
+    return [
+        [name, str(counts.planned), str(counts.got), str(counts.judged), str(counts.correct), ""]
+        for name, counts in record.counts.items()
+    ]
+
+
+def _entry_document(store: LocalStore, entry: RosterEntry) -> dict[str, object]:
+    document: dict[str, object] = {
+        "unit": str(entry.unit), "status": entry.status, "reason": entry.reason, "decision": entry.decision
+    }  # fmt: skip
+    if entry.status == "found":
+        record, sha256 = load_record(store, entry.unit)
+        document["record_sha256"] = sha256
+        document["counts"] = {name: counts.model_dump(mode="json") for name, counts in record.counts.items()}
+    return document
