@@ -12,6 +12,7 @@ from ledger.chain import Head, genesis, link, verify
 from ledger.entries import Entry, RowError, format_line, format_row, format_time, parse_row
 from ledger.layout import Row, empty_ledger, read_layout
 from ledger.lock import WAIT_S, locked
+from ledger.resaved import undo_resaving
 from ledger.rules import Standing, check_rules
 from manifests.errors import BeforehandError, Finding, FindingsError, NotInOrderError
 from manifests.files import read_bytes
@@ -46,11 +47,18 @@ def read_ledger(path: Path, *, study_name: str) -> Ledger:
 def parse_ledger(data: bytes, *, study_name: str) -> Ledger:
     """The ledger that these bytes hold."""
     layout = read_layout(data)
-    entries, findings = _parse_rows(layout.rows)
+    rows = layout.rows
+    resaved: tuple[Finding, ...] = ()
+    entries, findings = _parse_rows(rows)
+    if findings:
+        undone = undo_resaving(rows)
+        rows, resaved = undone.rows, undone.findings
+        entries, findings = _parse_rows(rows)
     findings = [
+        *resaved,
         *layout.findings,
         *findings,
-        *verify(layout.rows, study_name=study_name),
+        *verify(rows, study_name=study_name),
         *check_rules(entries),
     ]
     if layout.torn:

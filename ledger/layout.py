@@ -106,6 +106,7 @@ def _fast(lines: list[str]) -> tuple[Row, ...] | None:
 def _slow(lines: list[str]) -> tuple[tuple[Row, ...], list[Finding]]:
     rows: list[Row] = []
     findings: list[Finding] = []
+    respelled: list[int] = []
     for number, line in enumerate(lines, start=2):
         where = f"line {number}"
         if line.startswith(CONFLICT_MARKS):
@@ -123,10 +124,14 @@ def _slow(lines: list[str]) -> tuple[tuple[Row, ...], list[Finding]]:
             findings.append(Finding(where=where, what=f"has {len(cells)} cells where {len(COLUMNS)} belong"))
         else:
             if format_line(cells) != f"{line}\n":
-                findings.append(
-                    Finding(where=where, what="is quoted or separated otherwise than the ledger writes it")
-                )
+                respelled.append(number)
             rows.append(Row(line=number, cells=cells))
+    if respelled:
+        count = f"{len(respelled)} line{'' if len(respelled) == 1 else 's'}"
+        what = f"{count} in all quoted or separated otherwise than the ledger writes them"
+        findings.append(
+            Finding(where=f"line {respelled[0]}", what=what, mend="take the file from version control")
+        )
     return tuple(rows), findings
 
 
