@@ -20,7 +20,7 @@ from report.sentences import conclusion_word, sides_phrase
 from report.summaries import summarise_money, summarise_units
 from report.view import View, make_view
 
-NO_WITNESS = "No witness recorded: the freeze does not say where data were looked for."
+NO_WITNESS = "no witness recorded: the freeze does not say where data were looked for"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ def make_aggregate(evidence: Evidence) -> Aggregate:
             status=verification.status,
             block_sha256=verification.expected,
             frozen_at=verification.frozen_at,
-            witness=NO_WITNESS,
+            witness=evidence.witness.sentence if evidence.witness else NO_WITNESS,
         ),
         endpoints=compute_endpoints(evidence),
         exploratory=compute_exploratory(evidence),

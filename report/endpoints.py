@@ -44,7 +44,7 @@ def compute_endpoint(evidence: Evidence, design: Design, name: str) -> Node:
     endpoint = design.endpoints[name]
     sides = design.sides(name)
     there = [evidence.units[side.unit] for side in sides if side.unit in evidence.units]
-    label = label_of(evidence.verification, there)
+    label = label_of(evidence, sides[1].unit, there)
     inputs = tuple(Input(unit=unit.record.unit, record_sha256=unit.record_sha256) for unit in there)
     registered_as = endpoint.model_dump(mode="json")
     missing = _missing(evidence, sides)

@@ -23,9 +23,10 @@ from prereg.decisions import DecisionLog, parse_decisions
 from prereg.design import Design
 from prereg.methods import PairedBootstrap
 from prereg.plan import differences_from_plan, parse_block_design, plan_problems
-from prereg.registration import FILE_NAME, parse_registration
+from prereg.registration import FILE_NAME, Registration, parse_registration
 from prereg.verification import Verification
 from prereg.verify import verify
+from prereg.witness import Witness
 from report.samples import COLUMNS
 
 
@@ -61,6 +62,10 @@ class Evidence:
     verification: Verification
     design: Design
     block_text: str
+    registration: Registration | None
+    """The freeze record; None where nothing is frozen or the record does not hold."""
+    witness: Witness | None
+    """Where freeze looked for data, and what it found; None where no witness is recorded."""
     decisions: DecisionLog
     ledger: Ledger
     roster: tuple[RosterEntry, ...]
@@ -77,7 +82,12 @@ def load_evidence(study: Study) -> Evidence:
     reader = _Reader(study)
     verification = verify(study.root)
     registration = reader.read("PREREGISTRATION.md", "text")
-    block_text = _block_text(reader, verification, registration)
+    record = _freeze_record(reader, verification)
+    block_text = (
+        record.frozen_text
+        if record
+        else find_block(registration, where="PREREGISTRATION.md").raw.decode("utf-8")
+    )
     design = parse_block_design(block_text, where="the block of PREREGISTRATION.md")
     decisions = parse_decisions(reader.read("DECISIONS.md", "text", missing=b""), where="DECISIONS.md")
     ledger = parse_ledger(
@@ -93,6 +103,10 @@ def load_evidence(study: Study) -> Evidence:
         verification=verification,
         design=design,
         block_text=block_text,
+        registration=record,
+        witness=Witness.read(record.witness, where=FILE_NAME)
+        if record and record.witness is not None
+        else None,
         decisions=decisions,
         ledger=ledger,
         roster=roster(planned, found, study.config.roster),
@@ -112,12 +126,10 @@ def load_evidence(study: Study) -> Evidence:
     )
 
 
-def _block_text(reader: _Reader, verification: Verification, registration: bytes) -> str:
-    """The frozen text where the record holds it, else the block as it stands."""
+def _freeze_record(reader: _Reader, verification: Verification) -> Registration | None:
     if verification.expected is None:
-        return find_block(registration, where="PREREGISTRATION.md").raw.decode("utf-8")
-    record = parse_registration(reader.read(FILE_NAME, "registration"), where=FILE_NAME)
-    return record.frozen_text
+        return None
+    return parse_registration(reader.read(FILE_NAME, "registration"), where=FILE_NAME)
 
 
 def _load_unit(reader: _Reader, store: LocalStore, design: Design, unit: UnitId) -> UnitEvidence:

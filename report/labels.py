@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from prereg.verification import Verification
+from manifests.names import UnitId
+from prereg.witness import JUDGED
 from report.aggregate import Label
 from report.evidence import Evidence, UnitEvidence
 
 UNCHANGED = "unchanged"
 
 
-def label_of(verification: Verification, units: Sequence[UnitEvidence]) -> Label:
-    """The label of a planned comparison over these units.
+def label_of(evidence: Evidence, candidate: UnitId, units: Sequence[UnitEvidence]) -> Label:
+    """The label of a planned comparison whose units that are there are `units`.
 
-    registered: the block is frozen, and every unit's record names it. retrospective: a unit was there before the
-    freeze, so the data are older than the plan. exploratory: nothing is frozen.
+    exploratory: nothing is frozen. retrospective: the data are older than the plan; either a unit's record does not
+    name this registration, or the witness found verdicts of the candidate, or the compared rows themselves.
     """
-    if verification.expected is None:
+    if evidence.registration is None:
         return "exploratory"
-    older = any(unit.record.registration_sha256 != verification.expected for unit in units)
-    return "retrospective" if older else "registered"
+    block = evidence.registration.block_sha256
+    older = any(unit.record.registration_sha256 != block for unit in units)
+    return "retrospective" if older or _witnessed(evidence, candidate, units) else "registered"
 
 
 def why_not_primary(
@@ -28,12 +30,11 @@ def why_not_primary(
 ) -> tuple[str, ...]:
     """Every reason that forbids the word PRIMARY; empty when it may be printed."""
     reasons = []
-    verification = evidence.verification
-    if verification.status != UNCHANGED:
-        reasons.append(f"the registration is {verification.status.replace('_', ' ')}")
+    if evidence.verification.status != UNCHANGED:
+        reasons.append(f"the registration is {evidence.verification.status.replace('_', ' ')}")
     if label == "retrospective":
         reasons.append("the rows are older than the registration")
-    if label != "retrospective":  # freeze records no witness yet, so nothing shows that the rows are younger
+    if evidence.registration is not None and evidence.witness is None:
         reasons.append("no witness recorded: the freeze does not say where data were looked for")
     reasons.extend(
         f"no revision or hash of {system} is recorded"
@@ -42,3 +43,13 @@ def why_not_primary(
     )
     reasons.extend(f"{finding.where}: {finding.what}" for unit in units for finding in unit.findings)
     return tuple(reasons)
+
+
+def _witnessed(evidence: Evidence, candidate: UnitId, units: Sequence[UnitEvidence]) -> bool:
+    """True when freeze saw verdicts of the candidate on the benchmark, or the very files that are compared."""
+    if evidence.witness is None:
+        return False
+    of_candidate = evidence.witness.touching_side(candidate.system, candidate.benchmark)
+    compared = {file.sha256 for unit in units for file in unit.record.files}
+    seen = {found.sha256 for found in evidence.witness.found}
+    return any(found.kind in JUDGED for found in of_candidate) or bool(compared & seen)

@@ -144,7 +144,7 @@ def _level(node: Node) -> str:
 
 def _status(aggregate: Aggregate, primaries: dict[str, Node]) -> str:
     if any(node.primary for node in primaries.values()):
-        return f"**PRIMARY.** Frozen {aggregate.registration.frozen_at}. {aggregate.registration.witness}"
+        return f"**PRIMARY.** Frozen {aggregate.registration.frozen_at}. Witness: {escape(aggregate.registration.witness)}."
     if any(node.label == "retrospective" for node in primaries.values()):
         return "**Retrospective, not a confirmatory result.** The rows are older than the registration; no number here is PRIMARY."
     return "**Not a confirmatory result.** Section 7 says why; no number here is PRIMARY."
@@ -153,7 +153,8 @@ def _status(aggregate: Aggregate, primaries: dict[str, Node]) -> str:
 def _facts(evidence: Evidence, aggregate: Aggregate, primaries: dict[str, Node]) -> tuple[str, ...]:
     labels = {node.label for node in primaries.values()}
     registered = {
-        frozenset({"registered"}): "by the records, yes; no witness is recorded",
+        frozenset({"registered"}): "yes, by the records"
+        + (" and the witness" if evidence.witness else "; no witness is recorded"),
         frozenset({"retrospective"}): "no, the rows are older than the registration",
     }.get(frozenset(labels), "no")
     words = (
@@ -248,7 +249,9 @@ def _registration(evidence: Evidence, aggregate: Aggregate) -> tuple[str, ...]:
         lines.append(
             f"Block sha256 {code(node.block_sha256)}, frozen at {node.frozen_at} by this machine's clock."
         )
-    lines.append(node.witness)
+    lines.append(f"Witness: {escape(node.witness)}.")
+    if evidence.registration is not None and evidence.registration.acknowledged:
+        lines.append(f"Acknowledged at the freeze: {escape(evidence.registration.acknowledged)}")
     lines.extend(
         escape(str(finding).removeprefix("- ").replace("\n", " "))
         for finding in evidence.verification.findings
