@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import os.path
 from typing import NoReturn
 
 import click
 
 from manifests.console import run
+from manifests.errors import BeforehandError
 
 __version__ = "0.1.0"
 
@@ -34,6 +37,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module_name, attribute, _ = COMMANDS[cmd_name]
+        refuse_foreign(module_name.partition(".")[0])
         command = getattr(importlib.import_module(module_name), attribute)
         if not isinstance(command, click.Command):
             raise TypeError(f"{module_name}.{attribute} is not a command")
@@ -44,6 +48,19 @@ class LazyGroup(click.Group):
         del ctx
         with formatter.section("Commands"):
             formatter.write_dl([(name, short_help) for name, (_, _, short_help) in COMMANDS.items()])
+
+
+def refuse_foreign(name: str) -> None:
+    """Stop when a top-level package of ours is another distribution's: the five names are generic."""
+    spec = importlib.util.find_spec(name)
+    ours = os.path.dirname(os.path.realpath(__file__))  # noqa: PTH120 - pathlib would slow the start
+    found = spec.origin if spec is not None and spec.origin is not None else "nowhere"
+    if os.path.dirname(os.path.dirname(os.path.realpath(found))) != ours:  # noqa: PTH120
+        raise BeforehandError(
+            f"`{name}` is another distribution's package",
+            where=found,
+            mend="install beforehand by itself: pipx install, uv tool install, or make",
+        )
 
 
 @click.group(

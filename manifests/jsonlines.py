@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 from manifests.errors import Finding
 
@@ -14,10 +16,11 @@ BOM = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class JsonLine:
-    """One object and the line it stands on, counted from 1."""
+    """One object, the line it stands on, counted from 1, and the line's length in bytes."""
 
     number: int
     value: dict[str, Any]
+    size: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,25 +31,47 @@ class JsonLines:
     findings: tuple[Finding, ...]
 
 
+class JsonLineReader:
+    """The objects of a stream, one at a time: memory holds one line. `findings` is whole once the iteration is over."""
+
+    def __init__(self, stream: BinaryIO, *, where: str) -> None:
+        self._stream = stream
+        self._where = where
+        self._findings: list[Finding] = []
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The lines so far that are no object, the first MOST_FINDINGS of them."""
+        return tuple(self._findings)
+
+    def __iter__(self) -> Iterator[JsonLine]:
+        """Blank lines are passed over, any other line that is no object is a finding."""
+        for number, raw in enumerate(self._stream, start=1):
+            line = raw.removeprefix(BOM) if number == 1 else raw
+            if line.isspace() or not line:
+                continue
+            try:
+                value = json.loads(line.decode("utf-8"))
+                if not isinstance(value, dict):
+                    raise ValueError(f"a {type(value).__name__}, not an object")
+            except RecursionError:
+                self._note(Finding(where=f"{self._where}:{number}", what="is nested too deeply to be read"))
+            except ValueError as err:
+                torn = not line.endswith(b"\n")
+                self._note(_finding(err, line.rstrip(b"\n"), place=f"{self._where}:{number}", torn=torn))
+            else:
+                yield JsonLine(number, value, len(line))
+
+    def _note(self, finding: Finding) -> None:
+        if len(self._findings) < MOST_FINDINGS:
+            self._findings.append(finding)
+
+
 def parse_json_lines(data: bytes, *, where: str) -> JsonLines:
     """Parse every line; blank lines are passed over, any other line that is no object is a finding."""
-    records: list[JsonLine] = []
-    findings: list[Finding] = []
-    lines = data.removeprefix(BOM).split(b"\n")
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            value = json.loads(line.decode("utf-8"))
-            if not isinstance(value, dict):
-                raise ValueError(f"a {type(value).__name__}, not an object")
-        except ValueError as err:
-            if len(findings) < MOST_FINDINGS:
-                torn = number == len(lines)
-                findings.append(_finding(err, line, place=f"{where}:{number}", torn=torn))
-            continue
-        records.append(JsonLine(number, value))
-    return JsonLines(records=tuple(records), findings=tuple(findings))
+    reader = JsonLineReader(io.BytesIO(data), where=where)
+    records = tuple(reader)
+    return JsonLines(records=records, findings=reader.findings)
 
 
 def _finding(err: ValueError, line: bytes, *, place: str, torn: bool) -> Finding:

@@ -7,9 +7,17 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
-from manifests.digests import SHA256_PATTERN
-from manifests.documents import Document, read_document
+from manifests.digests import SHA256_PATTERN, sha256_document
+from manifests.documents import Document, validate_mapping
+from manifests.errors import BeforehandError, NotInOrderError
+from manifests.files import read_bytes
+from manifests.jsonfile import dump_json, parse_json
 from manifests.names import UnitId
+
+DIGEST_KEY = "record_sha256"
+RESTORE = (
+    "unit records are never edited: restore the file, or remove it with the unit's files and import again"
+)
 
 Sha256 = Annotated[str, Field(pattern=SHA256_PATTERN)]
 Revision = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
@@ -94,7 +102,10 @@ class Counts(Document):
 
 
 class UnitRecord(Document):
-    """`manifests/UNIT.json`. No pin and no status stands inside: where a unit lies and what is missing may change."""
+    """`manifests/UNIT.json`, without its own digest.
+
+    No pin and no status stands inside: where a unit lies and what is missing may change.
+    """
 
     format: Literal["unit-record/1"]
     unit: str
@@ -125,6 +136,27 @@ class UnitRecord(Document):
         return UnitId.parse(self.unit)
 
 
+def record_sha256(record: UnitRecord) -> str:
+    """Digest over RFC 8785 of the record; what pins and reports name."""
+    return sha256_document(record.model_dump(mode="json"))
+
+
+def record_bytes(record: UnitRecord) -> bytes:
+    """The record's file: its content and, as `record_sha256`, the digest of the content."""
+    return dump_json({**record.model_dump(mode="json"), DIGEST_KEY: record_sha256(record)})
+
+
 def read_record(path: Path) -> UnitRecord:
-    """Load one record; all problems of its shape are reported at once."""
-    return read_document(UnitRecord, path)
+    """Load one record; a byte that is not as it was written is found, by the digest or by the layout."""
+    data = read_bytes(path)
+    raw = parse_json(data, where=str(path))
+    if not isinstance(raw, dict):
+        raise BeforehandError("is no unit record", where=str(path), mend=RESTORE)
+    stated = raw.pop(DIGEST_KEY, None)
+    record = validate_mapping(UnitRecord, raw, where=str(path))
+    if stated != record_sha256(record):
+        what = f"its content has the digest {record_sha256(record)}, its {DIGEST_KEY} is {stated!r}"
+        raise NotInOrderError(what, where=str(path), mend=RESTORE)
+    if data != record_bytes(record):
+        raise NotInOrderError("is not laid out as it was written", where=str(path), mend=RESTORE)
+    return record

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from manifests.digests import sha256_bytes, sha256_file
-from manifests.documents import dump_document
+from manifests.digests import sha256_file
 from manifests.errors import BeforehandError, Finding
 from manifests.files import inside, read_bytes, write_atomically
 from manifests.names import UnitId
-from manifests.records import UnitRecord, read_record
+from manifests.records import UnitRecord, read_record, record_bytes, record_sha256
 
 
 class Store(Protocol):
@@ -54,7 +53,7 @@ class LocalStore:
         """
         unit = record.unit_id
         path = self.record_path(unit)
-        data = dump_document(record)
+        data = record_bytes(record)
         if path.exists():
             if read_bytes(path) == data and not check_files(self, record):
                 return False
@@ -70,14 +69,14 @@ class LocalStore:
 
 
 def load_record(store: Store, unit: UnitId) -> tuple[UnitRecord, str]:
-    """The unit's record and the sha256 of its file; a record that names another unit is refused."""
+    """The unit's record and its digest; a record that names another unit is refused."""
     path = store.record_path(unit)
     record = read_record(path)
     if record.unit_id != unit:
         raise BeforehandError(
             f"is the record of {record.unit}", where=str(path), mend="restore the right file"
         )
-    return record, sha256_bytes(read_bytes(path))
+    return record, record_sha256(record)
 
 
 def check_files(store: Store, record: UnitRecord) -> tuple[Finding, ...]:

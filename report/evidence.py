@@ -134,6 +134,7 @@ def _freeze_record(reader: _Reader, verification: Verification) -> Registration 
 
 def _load_unit(reader: _Reader, store: LocalStore, design: Design, unit: UnitId) -> UnitEvidence:
     record, record_sha256 = load_record(store, unit)
+    reader.read(f"manifests/{unit}.json", "data")
     damage = check_files(store, record)
     if damage:
         raise DamagedEvidenceError(
@@ -142,9 +143,6 @@ def _load_unit(reader: _Reader, store: LocalStore, design: Design, unit: UnitId)
             where=str(unit),
             mend="restore its files, or remove record and files and import it again",
         )
-    reader.note(
-        f"manifests/{unit}.json", "data", size=store.record_path(unit).stat().st_size, sha256=record_sha256
-    )
     for file in record.files:
         reader.note(f"units/{unit}/{file.path}", "data", size=file.bytes, sha256=file.sha256)
     return UnitEvidence(

@@ -77,7 +77,7 @@ def _two_digits(value: float) -> str:
         mantissa = _rounded(value / 10.0**exponent, 1)
         return f"{mantissa}e{MINUS}{-exponent}"
     rounded = _rounded(value, 1 - exponent)
-    return format(rounded, "f")
+    return format(rounded.normalize(), "f")
 
 
 def count(value: int) -> str:

@@ -22,6 +22,7 @@ from study_factory import (
 )
 
 from manifests.errors import BeforehandError, FindingsError
+from manifests.records import read_record, record_bytes
 from prereg.registration import read_registration
 from report import bundle
 from report.build import build, build_and_write
@@ -147,9 +148,9 @@ def test_unjudged_rows_make_a_comparison_incomplete(tmp_path):
 def test_sides_that_were_judged_by_other_verifiers_are_invalid_and_show_no_number(tmp_path):
     study = whole_study(tmp_path / "s")
     path = study / "manifests/sft.toy.main.json"
-    record = json.loads(path.read_bytes())
-    record["verifier"]["pins"]["version"] = "2"
-    path.write_bytes((json.dumps(record, sort_keys=True, indent=1) + "\n").encode())
+    record = read_record(path)
+    other = record.verifier.model_copy(update={"pins": {"version": "2"}})
+    path.write_bytes(record_bytes(record.model_copy(update={"verifier": other})))
     built = build(study)
     node = json.loads(built.files["aggregate.json"])["endpoints"]["P1"]
     assert (node["conclusion"], node["estimate"]) == ("invalid", None)
@@ -229,7 +230,9 @@ def cut(path, count):
 
 
 def replace_path(path, target):
-    path.write_text(path.read_text().replace('"rows.parquet"', json.dumps(target)))
+    record = read_record(path)
+    files = tuple(file.model_copy(update={"path": target}) for file in record.files)
+    path.write_bytes(record_bytes(record.model_copy(update={"files": files})))
 
 
 def test_a_full_disk_leaves_the_old_bundle_whole(tmp_path, monkeypatch):
