@@ -48,11 +48,27 @@ def check(study: Path) -> Outcome:
 @prereg.command()
 @click.argument("study", type=FOLDER)
 @reporting
-def freeze(study: Path) -> Outcome:
-    """Record the block's hash, the block itself and the pinned files, once."""
+def witness(study: Path) -> Outcome:
+    """Look for data of the registered comparison that exist already, as freeze does."""
+    from manifests.study import Study  # noqa: PLC0415
+    from prereg.freeze import sightings  # noqa: PLC0415
+    from prereg.looking import look  # noqa: PLC0415
+    from prereg.plan import load_design  # noqa: PLC0415
+
+    opened = Study.open(study)
+    result = look(opened, load_design(opened.registration_path))
+    return Outcome(text=result.sentence, document=result.document(), findings=sightings(result))
+
+
+@prereg.command()
+@click.argument("study", type=FOLDER)
+@click.option("--acknowledge", metavar="TEXT", help="What exists already and who has seen it.")
+@reporting
+def freeze(study: Path, acknowledge: str | None) -> Outcome:
+    """Record the block's hash, the block itself, the pinned files and what data exist already, once."""
     from prereg.freeze import freeze as freeze_study  # noqa: PLC0415
 
-    freezing = freeze_study(study)
+    freezing = freeze_study(study, acknowledge=acknowledge)
     registration = freezing.registration
     first = "finished an interrupted freeze" if freezing.finished_interrupted else "frozen"
     text = "\n".join(

@@ -17,7 +17,15 @@ from manifests.files import read_bytes, write_atomically
 from manifests.study import Study
 from prereg.block import Block, find_block, with_hash_line
 from prereg.check import examine
+from prereg.git import GitError, Repository
+from prereg.looking import HubListing, look
 from prereg.registration import Registration, parse_registration, write_once
+from prereg.search import Limits
+from prereg.witness import Witness
+
+ACKNOWLEDGE = (
+    'freeze --acknowledge "what exists, who has seen it": it enters the record, the report and every label'
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,10 +41,18 @@ def clock() -> datetime:
     return datetime.now(UTC)
 
 
-def freeze(study: Path, *, now: Callable[[], datetime] = clock) -> Freezing:
+def freeze(
+    study: Path,
+    *,
+    acknowledge: str | None = None,
+    now: Callable[[], datetime] = clock,
+    limits: Limits | None = None,
+    hub: HubListing | None = None,
+) -> Freezing:
     """The registration is frozen: `registration.json` and the line `PREREG_SHA256:` are on disk.
 
-    Raises FindingsError with everything that is missing; BeforehandError when the study is frozen already.
+    acknowledge: what the author says of the data that exist already; without it, data that touch the design stop the freeze.
+    Raises FindingsError with everything that is missing, or with the data found; BeforehandError when the study is frozen already.
     """
     opened = Study.open(study)
     if opened.freeze_record_path.exists():
@@ -48,6 +64,14 @@ def freeze(study: Path, *, now: Callable[[], datetime] = clock) -> Freezing:
         raise FindingsError(
             "cannot be frozen yet", findings, where=str(study), mend="mend what is listed, then freeze"
         )
+    witness = look(opened, examination.design, limits=limits, hub=hub)
+    if witness.touching and not (acknowledge and acknowledge.strip()):
+        raise FindingsError(
+            "data of the registered comparison exist already",
+            sightings(witness),
+            where=str(study),
+            mend=ACKNOWLEDGE,
+        )
     registration = Registration(
         study=opened.config.name,
         block_sha256=block.sha256,
@@ -55,10 +79,31 @@ def freeze(study: Path, *, now: Callable[[], datetime] = clock) -> Freezing:
         frozen_at=now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         tool=tool(),
         pinned=examination.pinned,
+        acknowledged=acknowledge,
+        witness=witness.document(),
+        git=_git_state(study),
     )
     write_once(opened.freeze_record_path, registration.dump())
     _write_hash_line(opened.registration_path, examination.data, block)
     return Freezing(registration=registration, finished_interrupted=False)
+
+
+def sightings(witness: Witness) -> tuple[Finding, ...]:
+    """What touches the design, one finding a file."""
+    return tuple(
+        Finding(
+            where=f"{one.place}: {one.path}",
+            what=f"{one.kind}, {one.n_records} records, touching {', '.join(one.touches)}",
+        )
+        for one in witness.touching
+    )
+
+
+def _git_state(study: Path) -> dict[str, object] | None:
+    try:
+        return Repository.of(study).state(study.resolve()).document()
+    except GitError:
+        return None
 
 
 def tool() -> str:

@@ -1,12 +1,14 @@
 """`registration.json`, `registration/1`: what freeze recorded, once. Standard library only, so that verify runs anywhere.
 
 `witness`, `git`, `acknowledged` and `succeeds` are null where nothing was recorded: a null witness means that nobody looked
-for existing data, not that there were none.
+for existing data, not that there were none. What stands inside them is read by `Witness.read`, `GitState.read` and
+`Succession.read`; here they are only kept whole, under the record's digest.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +42,9 @@ class Registration:
     tool: str
     pinned: tuple[PinnedFile, ...]
     acknowledged: str | None = None
+    witness: Mapping[str, object] | None = None
+    git: Mapping[str, object] | None = None
+    succeeds: Mapping[str, object] | None = None
 
     @property
     def record_sha256(self) -> str:
@@ -61,9 +66,9 @@ def _document(registration: Registration) -> dict[str, object]:
         "tool": registration.tool,
         "pinned": [{"path": file.path, "sha256": file.sha256} for file in registration.pinned],
         "acknowledged": registration.acknowledged,
-        "witness": None,
-        "git": None,
-        "succeeds": None,
+        "witness": registration.witness,
+        "git": registration.git,
+        "succeeds": registration.succeeds,
     }
 
 
@@ -86,10 +91,10 @@ def parse_registration(data: bytes, *, where: str) -> Registration:
         tool=fields.text("tool"),
         pinned=tuple(_pinned(one) for one in fields.objects("pinned")),
         acknowledged=fields.optional_text("acknowledged"),
+        witness=fields.mapping("witness"),
+        git=fields.mapping("git"),
+        succeeds=fields.mapping("succeeds"),
     )
-    for key in ("witness", "git", "succeeds"):
-        if fields.value(key) is not None:
-            fields.wrong(key, "was written by a later version")
     if fields.text("format") != FORMAT:
         fields.wrong("format", f"is not {FORMAT}")
     recorded = fields.sha256("record_sha256")

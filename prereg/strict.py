@@ -5,6 +5,7 @@ Verify may not import pydantic; the few records that it reads go through here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from manifests.digests import is_sha256
@@ -96,10 +97,13 @@ class Fields:
             for index, value in enumerate(self.array(key))
         )
 
-    def object(self, key: str) -> Fields | None:
-        """An object, or None for null."""
+    def mapping(self, key: str) -> Mapping[str, object] | None:
+        """An object kept whole, or None for null."""
         value = self.value(key)
-        return None if value is None else Fields(value, f"{self.where} {key}".strip(), self.findings)
+        if value is None or isinstance(value, dict):
+            return value
+        self.wrong(key, "is no object")
+        return None
 
     def wrong(self, key: str, what: str) -> None:
         """Note one thing, once a key."""
