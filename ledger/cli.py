@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ledger import booking_cli, jobs_cli, reading_cli, writing_cli
+from ledger import booking_cli, jobs_cli, plan_cli, reading_cli, writing_cli
 
 
 @click.group()
@@ -13,6 +13,7 @@ def ledger() -> None:
 
 
 for command in (
+    plan_cli.estimate,
     writing_cli.cap,
     reading_cli.gate,
     writing_cli.reserve,

@@ -82,14 +82,22 @@ def cap(
 @click.option("--job", "job_id", default="", help="The job id, where it is known already.")
 @UNITS
 @NOTE
+@TIME
 @reporting
 def reserve(
-    *, study: Path, high: str, phase: str, job_id: str, units: tuple[str, ...], remark: str
+    *,
+    study: Path,
+    high: str,
+    phase: str,
+    job_id: str,
+    units: tuple[str, ...],
+    remark: str,
+    time_text: str | None,
 ) -> Outcome:
     """Set money aside before a launch. Refused, under the lock, when it would pass a cap."""
     entry = Entry(
         seq=1,
-        time_utc=moment(None),
+        time_utc=moment(time_text),
         kind="reserve",
         phase=phase,
         job_id=job_id,
@@ -106,11 +114,20 @@ def reserve(
 @click.option("--job", "job_id", default="", help="Or the job that it was reserved for.")
 @click.option("--amount", metavar="USD", help="A part of it; default: all that is open.")
 @NOTE
+@TIME
 @reporting
-def release(*, study: Path, reservation: int | None, job_id: str, amount: str | None, remark: str) -> Outcome:
+def release(
+    *,
+    study: Path,
+    reservation: int | None,
+    job_id: str,
+    amount: str | None,
+    remark: str,
+    time_text: str | None,
+) -> Outcome:
     """Give back money that was reserved and will not be spent."""
     part = None if amount is None else parse_usd(amount, where="--amount")
-    template = Entry(seq=1, time_utc=moment(None), kind="release", note=remark)
+    template = Entry(seq=1, time_utc=moment(time_text), kind="release", note=remark)
 
     def plan(ledger: Ledger) -> Sequence[Entry]:
         return (
