@@ -9,7 +9,7 @@ from typing import Protocol
 
 from manifests.digests import sha256_file
 from manifests.errors import BeforehandError, Finding
-from manifests.files import inside, read_bytes, write_atomically
+from manifests.files import inside, write_atomically
 from manifests.names import UnitId
 from manifests.records import UnitRecord, read_record, record_bytes, record_sha256
 
@@ -49,13 +49,13 @@ class LocalStore:
     def put(self, record: UnitRecord, files: Mapping[str, bytes]) -> bool:
         """The unit lies in the store, record last. False when exactly this unit already lay there.
 
-        A unit with the same name and other content is refused: records are immutable.
+        A unit with the same name and other content is refused: records are immutable. One that was put before the
+        freeze stays as it is: rows do not grow younger by being put again.
         """
         unit = record.unit_id
         path = self.record_path(unit)
-        data = record_bytes(record)
         if path.exists():
-            if read_bytes(path) == data and not check_files(self, record):
+            if _is_same_unit(read_record(path), record) and not check_files(self, record):
                 return False
             raise BeforehandError(
                 "this unit already has a record with other content",
@@ -64,8 +64,12 @@ class LocalStore:
             )
         for name, content in files.items():
             write_atomically(inside(self.folder(unit), name, where=str(unit)), content)
-        write_atomically(path, data)
+        write_atomically(path, record_bytes(record))
         return True
+
+
+def _is_same_unit(there: UnitRecord, record: UnitRecord) -> bool:
+    return there.model_copy(update={"registration_sha256": record.registration_sha256}) == record
 
 
 def load_record(store: Store, unit: UnitId) -> tuple[UnitRecord, str]:
