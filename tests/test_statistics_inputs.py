@@ -140,6 +140,31 @@ REFUSED = {
     "steps as floats": (lambda: first_past([1.5], [0.1]), "not integer"),
     "steps and values of other lengths": (lambda: longest_stretch([1, 2], [0.1]), "lengths differ"),
     "an infinite length": (lambda: length_runaway([1], [float("inf")]), "infinite"),
+    "bootstrap counts of unequal lengths": (lambda: boot((1, 2), (1,), n_samples=4), "baseline has 2"),
+    "clusters with a level of 1": (lambda: clustered_mean([1.0, 2.0], ["a", "b"], level=1), "strictly"),
+    "clusters as a matrix": (lambda: clustered_mean([1.0], [["a", "b"]]), "one label per element"),
+    "t on a matrix": (lambda: paired_t([[0.1, 0.2]]), "one value per problem"),
+    "counts as a matrix": (lambda: pass_at_k([[8, 8]], [[1, 2]], 1), "one count per problem"),
+    "pass@k with a float n": (lambda: pass_at_k(8.0, 1, 1), "integers"),
+    "mean pass@k with few resamples": (
+        lambda: pass_at_k_mean([8], [1], 1, seed=0, n_resamples=9),
+        "at least 100",
+    ),
+    "fragility with a float n": (lambda: mcnemar_fragility(1, 2, n_problems=5.0), "integers"),
+    "over cap with unequal lengths": (
+        lambda: over_cap_sensitivity(["a"], [1], [1, 2], cap_tokens=5),
+        "differ",
+    ),
+    "a minimum split of a float": (lambda: minimum_split(10.0), "integers"),
+    "mean mde with a power of 80": (lambda: paired_mean_mde(n_problems=9, sd=1, target_power=80), "between"),
+    "mean mde with alpha 5": (lambda: paired_mean_mde(n_problems=9, sd=1, alpha=5), "between"),
+    "mean mde with a float n": (lambda: paired_mean_mde(n_problems=9.5, sd=1), "integers"),
+    "power with a float n": (lambda: mcnemar_power(n_problems=9.5, discordant=0.1, gain=0.0), "integers"),
+    "wilson with a float n": (lambda: wilson(1, 2.0), "integers"),
+    "wilson of nothing with a level of 95": (lambda: wilson(0, 0, level=95), "strictly"),
+    "sign flip over no denominator": (lambda: sign_flip([1], seed=0, denominator=0), "at least 1"),
+    "a runaway without reference": (lambda: length_runaway([1], [1.0], n_reference=0), "at least 1"),
+    "a runaway of no steps": (lambda: length_runaway([1], [1.0], n_in_a_row=0), "at least 1"),
     "a runaway of factor 1": (lambda: length_runaway([1], [1.0], factor=1.0), "above 1"),
 }
 
@@ -156,6 +181,7 @@ def test_no_problem_and_one_problem_have_no_bootstrap_interval():
     assert (empty.gain, empty.low, empty.high, empty.p_value) == (None, None, None, None)
     assert "no problems" in empty.reason
     assert (one.gain, one.low, one.high, one.p_value) == (1.0, None, None, None)
+    assert boot((1.0,), (1.0,)).p_value is None
     assert "at least two" in one.reason
 
 
@@ -175,6 +201,9 @@ def test_a_constant_gain_has_no_bootstrap_p_but_a_sign_flip_p():
     constant = boot((0.0,) * 5, (0.5,) * 5)
     assert (constant.gain, constant.low, constant.p_value) == (0.5, None, None)
     assert constant.sign_flip_p == 2 / 32
+    assert "same difference" in constant.reason
+    many = boot((0.0,) * 150, (0.5,) * 150)
+    assert (many.warnings, many.sign_flip_p) == (("zero_width", "few_resamples"), 1 / 101)
 
 
 def test_arms_that_differ_by_float_noise_only_are_identical():

@@ -158,6 +158,14 @@ def test_the_paired_t_test_equals_that_of_scipy():
     assert paired_t([0.1, -0.1]).p_value == 1.0
 
 
+def test_an_interval_that_touches_a_margin_is_not_equivalent():
+    gains = np.random.default_rng(4).normal(0, 0.1, 40)
+    inside = tost_paired(gains, margin_low=-1, margin_high=1)
+    assert inside.equivalent is True
+    assert tost_paired(gains, margin_low=inside.low, margin_high=1).equivalent is False
+    assert tost_paired(gains, margin_low=-1, margin_high=inside.high).equivalent is False
+
+
 def test_a_t_p_that_underflows_is_a_bound_with_its_logarithm():
     gains = np.r_[np.full(1_500, 0.5), np.full(1_500, 0.5001)]
     found = paired_t(gains)

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from report.statistics.inputs import (
-    checked_level,
     counts,
     fractions,
     same_length,
@@ -23,11 +22,11 @@ from report.statistics.sign_flip import SignFlipResult, sign_flip_many
 PVariant = Literal["plus_one", "nonstrict", "mid", "strict"]
 
 WARNINGS = {
-    "small_n": "fewer than 100 problems: the percentile interval is too narrow (about 6.5 % error at n = 30); "
+    "small_n": "fewer than 100 problems: the percentile interval is too narrow (about 6 % error at n = 30); "
     "read the sign-flip p beside it",
     "zero_width": "every resample has the same gain: the interval has no width and is not shown",
     "strict_p": "the strict p leaves out resamples with a gain of exactly 0 and rejects too often "
-    "(about 12 % at n = 30 with one sample)",
+    "(10 to 12 % at n = 30 with one sample)",
     "few_resamples": "fewer than 9,999 resamples: the bounds move with the seed",
 }
 """What each warning of a `BootstrapResult` says to a reader."""
@@ -121,7 +120,7 @@ def paired_bootstrap_many(
 
     All comparisons have the same problems in the same order. Errors: as `paired_bootstrap`, and unequal n.
     """
-    checked_level(level)
+    tails = tail_probabilities(level)
     whole_number("n_resamples", n_resamples, at_least=100)
     whole_number("seed", seed)
     if p_variant not in get_args(PVariant):
@@ -149,6 +148,7 @@ def paired_bootstrap_many(
             denominators[j],
             drawn.sums[j],
             level=level,
+            tails=tails,
             p_variant=p_variant,
             sign_flip_result=companions[j],
             identity=(seed, n_resamples, drawn.index_sha256 or None, drawn.numpy_version),
@@ -217,6 +217,7 @@ def _read_off(
     sums: NDArray[np.float64],
     *,
     level: float,
+    tails: tuple[float, float],
     p_variant: PVariant,
     sign_flip_result: SignFlipResult | None,
     identity: tuple[int, int, str | None, str],
@@ -228,7 +229,7 @@ def _read_off(
     if gains.dtype.kind == "f":
         means = np.where(np.abs(means) < _TIE, 0.0, means)
     gain = math.fsum(gains.tolist()) / (n_problems * denominator) if n_problems else None
-    low, high = np.quantile(means, tail_probabilities(level)).tolist() if n_problems else (None, None)
+    low, high = np.quantile(means, tails).tolist() if n_problems else (None, None)
     below, above = int(np.count_nonzero(means < 0.0)), int(np.count_nonzero(means > 0.0))
     zero = len(means) - below - above
     p_value, at_floor = bootstrap_p(below, zero, above, p_variant) if n_problems else (None, False)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from scipy.special import betaincinv, ndtri
 
-from report.statistics.inputs import checked_level, tail_probabilities, whole_number
+from report.statistics.inputs import tail_probabilities, whole_number
 
 ANTI_CONSERVATIVE = "anti-conservative: samples of one problem are correlated, so the interval is too narrow"
 
@@ -47,13 +47,13 @@ def clopper_pearson(successes: int, n: int, level: float = 0.95) -> Proportion:
 def wilson_pooled_samples(successes: int, n_samples: int, level: float = 0.95) -> Proportion:
     """The Wilson interval over samples pooled from several problems; it always carries its caution.
 
-    Its trials are not independent: at 30 problems x 32 samples a 95 % interval covers about 40 %.
+    Its trials are not independent: at 30 problems x 32 samples a 95 % interval covers 40 to 45 %.
     """
     return _proportion(successes, n_samples, level, "wilson_pooled_samples", caution=ANTI_CONSERVATIVE)
 
 
 def _proportion(successes: int, n: int, level: float, method: str, caution: str | None = None) -> Proportion:
-    checked_level(level)
+    tail = tail_probabilities(level)[0]
     whole_number("n", n)
     whole_number("successes", successes)
     if successes > n:
@@ -63,7 +63,7 @@ def _proportion(successes: int, n: int, level: float, method: str, caution: str 
     low = high = None
     if n:
         bounds = _clopper_pearson_bounds if method == "clopper_pearson" else _wilson_bounds
-        low, high = bounds(successes, n, tail_probabilities(level)[0])
+        low, high = bounds(successes, n, tail)
         low = 0.0 if successes == 0 else max(0.0, low)  # the formula can miss the end by 1e-17
         high = 1.0 if successes == n else min(1.0, high)
     return Proportion(
