@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ledger import booking_cli, jobs_cli, plan_cli, reading_cli, writing_cli
+from ledger import booking_cli, jobs_cli, plan_cli, reading_cli, totals_cli, writing_cli
 
 
 @click.group()
@@ -24,6 +24,7 @@ for command in (
     writing_cli.import_unit,
     reading_cli.balance,
     reading_cli.verify,
+    totals_cli.totals_command,
     jobs_cli.reconcile_command,
     reading_cli.show,
     reading_cli.export,

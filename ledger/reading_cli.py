@@ -15,6 +15,7 @@ from ledger.export import to_beancount, to_csv
 from ledger.money import ZERO, parse_usd, shown, stored
 from ledger.place import find_ledger
 from ledger.render import balance_document, balance_findings, balance_text, entry_document
+from ledger.reservations import open_reservations, reservation_findings
 from ledger.show import COLUMNS, NUMERIC, Filter, cells, select
 from manifests.console import Outcome, reporting, table
 from manifests.errors import BeforehandError
@@ -37,9 +38,13 @@ def balance(study: Path) -> Outcome:
     ledger = read_study(study)
     standing = budget.balance(ledger.entries)
     return Outcome(
-        text=balance_text(standing, ledger.head),
+        text=balance_text(standing, ledger.head, open_reservations(ledger.entries)),
         document=balance_document(standing, ledger.head),
-        findings=(*ledger.findings, *balance_findings(standing)),
+        findings=(
+            *ledger.findings,
+            *balance_findings(standing),
+            *reservation_findings(ledger.entries),
+        ),
     )
 
 

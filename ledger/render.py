@@ -9,6 +9,7 @@ from ledger.budget import Balance, CapStanding
 from ledger.chain import Head
 from ledger.entries import COLUMNS, Entry, format_row
 from ledger.money import shown, stored
+from ledger.reservations import Reservation
 from manifests.errors import Finding
 
 
@@ -41,13 +42,17 @@ def balance_document(balance: Balance, head: Head) -> dict[str, object]:
     }
 
 
-def balance_text(balance: Balance, head: Head) -> str:
+def balance_text(balance: Balance, head: Head, reservations: Sequence[Reservation]) -> str:
     """What is spent, reserved and left, cap by cap."""
     lines = [f"spent {shown(balance.spent_usd)} USD, reserved {shown(balance.reserved_usd)} USD"]
     lines += [
         f"cap of {cap.name}: {shown(cap.cap_usd)} USD (row {cap.seq}); spent {shown(cap.spent_usd)}, "
         f"reserved {shown(cap.reserved_usd)}, left {shown(cap.remaining_usd)}"
         for cap in balance.caps
+    ]
+    lines += [
+        f"open reservation, row {each.entry.seq}: {shown(each.open_usd)} USD {each.entry.job_id or each.entry.unit}".rstrip()
+        for each in reservations
     ]
     if balance.study_cap is None:
         lines.append("no cap is set for the study: `beforehand ledger cap` sets one")

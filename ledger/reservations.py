@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from ledger.entries import Entry
-from ledger.money import ZERO
-from manifests.errors import BeforehandError
+from ledger.money import ZERO, shown
+from manifests.errors import BeforehandError, Finding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,4 +77,18 @@ def release_row(reservation: Reservation, template: Entry, *, amount_usd: Decima
         amount_usd=given_back,
         outcome="",
         corrects_seq=reserved.seq,
+    )
+
+
+def reservation_findings(entries: Sequence[Entry]) -> tuple[Finding, ...]:
+    """Reservations for jobs that are booked already: a settling that was cut short, or a booking past its reservation."""
+    booked = {entry.job_id: entry.seq for entry in entries if entry.kind == "book"}
+    return tuple(
+        Finding(
+            where=f"row {each.entry.seq}",
+            what=f"still reserves {shown(each.open_usd)} USD for job {each.entry.job_id}, which row {booked[each.entry.job_id]} books",
+            mend=f"`ledger release --reservation {each.entry.seq}`, unless a further attempt is to come",
+        )
+        for each in open_reservations(entries)
+        if each.entry.job_id in booked
     )

@@ -213,7 +213,9 @@ def test_settling_a_job_twice_names_its_booking_and_keeps_the_reservation(call, 
     call("book", "--job", "j1", "--basis", "stated", "--amount", "1")
     code, _, err = call("settle", "--job", "j1", "--basis", "stated", "--amount", "1")
     assert (2, True, 3) == (code, "row 3 is its booking" in err, len(entries(study)))
-    assert 0 == call("release", "--job", "j1")[0]
+    code, out, _ = call("balance")
+    assert (1, True) == (code, "row 2: still reserves 5.00 USD for job j1, which row 3 books" in out)
+    assert (0, 0) == (call("release", "--job", "j1")[0], call("balance")[0])
 
 
 def test_a_reservation_that_is_not_open_is_named_with_those_that_are(call):
@@ -317,3 +319,58 @@ usd_per_h = { node-8gpu = "12.00" }
     ]
     assert 0 == call("book", *arguments)[0]
     assert ("6.000000", "2020-01-01") == (f"{entries(study)[0].amount_usd}", f"{entries(study)[0].rate_date}")
+
+
+def test_totals_say_what_the_money_bought_on_both_bases(call):
+    call(
+        "book",
+        "--job",
+        "a",
+        "--basis",
+        "running",
+        "--seconds",
+        "3600",
+        "--rate",
+        "2.50",
+        "--flavor",
+        "a100-large",
+        "--unit",
+        "a.b.c",
+        "--bought",
+        "unit",
+    )
+    call(
+        "book",
+        "--job",
+        "b",
+        "--seconds",
+        "3600",
+        "--rate",
+        "10",
+        "--flavor",
+        "a100x4",
+        "--outcome",
+        "canceled",
+        "--bought",
+        "training-record",
+    )
+    code, out, _ = call("totals", "--solved", "5", "--conclusions", "0")
+    assert (0, "Quoted: 12.50 USD, occupancy x rate including aborted work.") == (code, out[:59])
+    assert ["training-record", "1", "1.00", "10.00", "0.00"] in [line.split() for line in out.split("\n")]
+    assert ["a.b.c", "2.50", "a"] in [line.split() for line in out.split("\n")]
+    assert ("one solved problem: 2.50 USD" in out, "one conclusion: not estimable: there is none" in out) == (
+        True,
+        True,
+    )
+    document = json.loads(call("totals", "--json", "--conclusions", "0")[1])
+    assert ("12.500000", "2.500000", None) == (
+        document["quoted_usd"],
+        document["floor_usd"],
+        document["cost_per"]["conclusion"],
+    )
+
+
+def test_the_balance_lists_open_reservations(call):
+    call("cap", "--amount", "100", "--by", "user")
+    call("reserve", "--high", "5", "--job", "j9")
+    assert "open reservation, row 2: 5.00 USD j9" in call("balance")[1]
