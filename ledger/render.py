@@ -10,6 +10,7 @@ from ledger.chain import Head
 from ledger.entries import COLUMNS, Entry, format_row
 from ledger.money import shown, stored
 from ledger.reservations import Reservation
+from ledger.totals import cap_name
 from manifests.errors import Finding
 
 
@@ -20,15 +21,11 @@ def entry_document(entry: Entry) -> dict[str, str]:
 
 def entry_sentence(entry: Entry) -> str:
     """One line about a row that was just written."""
+    if entry.kind == "cap":
+        return f"row {entry.seq}: cap of {cap_name(entry)}: {shown(entry.amount_usd)} USD"
+    kind = f"{entry.kind} row {entry.corrects_seq}" if entry.corrects_seq else entry.kind
     named = " ".join(part for part in (entry.job_id, entry.unit, entry.phase and f"({entry.phase})") if part)
-    whose = {
-        "cap": f"cap of {entry.scope}",
-        "correct": f"correct row {entry.corrects_seq}",
-        "release": f"release row {entry.corrects_seq}",
-    }
-    return (
-        f"row {entry.seq}: {whose.get(entry.kind, entry.kind)} {shown(entry.amount_usd)} USD {named}".rstrip()
-    )
+    return f"row {entry.seq}: {kind} {shown(entry.amount_usd)} USD {named}".rstrip()
 
 
 def balance_document(balance: Balance, head: Head) -> dict[str, object]:
