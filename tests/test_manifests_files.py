@@ -14,7 +14,7 @@ def test_a_written_file_holds_the_new_bytes_and_leaves_no_partial(tmp_path):
     target = tmp_path / "deep" / "a.json"
     write_atomically(target, b"one")
     write_atomically(target, b"two")
-    assert (b"two", ["a.json"]) == (target.read_bytes(), os.listdir(target.parent))
+    assert (b"two", ["a.json"]) == (target.read_bytes(), [path.name for path in target.parent.iterdir()])
 
 
 def test_a_full_disk_leaves_the_old_bytes_whole(tmp_path, monkeypatch):
@@ -27,7 +27,7 @@ def test_a_full_disk_leaves_the_old_bytes_whole(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(BeforehandError, match="No space left on device"):
         write_atomically(target, b"new")
-    assert (b"old", ["a.json"]) == (target.read_bytes(), os.listdir(tmp_path))
+    assert (b"old", ["a.json"]) == (target.read_bytes(), [path.name for path in tmp_path.iterdir()])
 
 
 @pytest.mark.parametrize(
