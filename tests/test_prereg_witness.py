@@ -88,7 +88,7 @@ def parquet(**columns):
         (b"problem_id,response,correct\np3,six,1\n", "rows"),
         (b"problem_id\tprediction\np3\tsix\n", "generations"),
         (parquet(problem_id=["p3"], completion=["6"], correct=[True]), "rows"),
-        (gzip.compress(lines(ROW)), "rows"),
+        (gzip.compress(lines(ROW), mtime=0), "rows"),
         (zipped(**{"header.json": "{}", "samples/1.json": json.dumps(ROW)}), "rows"),
         (lines({"unit": "sft.toy.main", "format": "unit-record/1"}), "unit record"),
     ],
