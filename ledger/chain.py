@@ -5,18 +5,21 @@ It proves that the rows hang together, not who wrote them nor when; a cut tail s
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from json.encoder import encode_basestring
+from operator import itemgetter
 
 from ledger.entries import COLUMNS, Entry, format_row
 from ledger.layout import Row
 from manifests.digests import is_sha256, sha256_bytes
 from manifests.errors import BeforehandError, Finding
 
-# All-string objects with ASCII keys: the standard encoder then writes RFC 8785 (a test holds it to `canonical_json`),
-# and 10,000 rows verify in a tenth of the time.
-_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+# Every row has the same keys and only strings, so RFC 8785 is one template with the cells escaped as JSON; a test holds it
+# to `canonical_json`. It spares the general encoder, which was the largest part of verifying 10,000 rows.
+_SORTED = sorted(range(len(COLUMNS) - 1), key=lambda place: COLUMNS[place])
+_TEMPLATE = "{" + ",".join(f'"{COLUMNS[place]}":%s' for place in _SORTED) + "}"
+_HASHED_CELLS = itemgetter(*_SORTED)
 SEQ, PREV, HASH = (COLUMNS.index(name) for name in ("seq", "prev", "hash"))
 MEND_EDITED = "restore the row from version control; a wrong amount is mended by a new row, `ledger correct`"
 
@@ -50,11 +53,8 @@ def genesis(study_name: str) -> Head:
 
 def row_hash(cells: Sequence[str]) -> str:
     """SHA-256 of RFC 8785 of the row as an object of strings, without `hash`."""
-    return sha256_bytes(
-        _ENCODER.encode(dict(zip(COLUMNS[:HASH], cells[:HASH], strict=True))).encode(
-            "utf-8", "surrogateescape"
-        )
-    )
+    text = _TEMPLATE % tuple(map(encode_basestring, _HASHED_CELLS(cells)))
+    return sha256_bytes(text.encode("utf-8", "surrogateescape"))
 
 
 def link(entry: Entry, head: Head) -> Entry:

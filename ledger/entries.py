@@ -56,6 +56,7 @@ class Entry:
 
 
 COLUMNS = tuple(field.name for field in fields(Entry))
+_COLUMN_PARSERS = tuple((column, PARSERS[column]) for column in COLUMNS)
 
 
 class RowError(ValueError):
@@ -96,17 +97,23 @@ def parse_row(cells: Sequence[str]) -> Entry:
     """The entry that these cells write; RowError names every cell that is not written as `format_row` writes it."""
     if len(cells) != len(COLUMNS):
         raise RowError([f"has {len(cells)} cells where {len(COLUMNS)} belong"])
+    try:
+        values = {column: parse(cell) for (column, parse), cell in zip(_COLUMN_PARSERS, cells, strict=True)}
+    except (ValueError, BeforehandError) as err:
+        raise RowError(_reasons(cells)) from err
+    return Entry(**values)  # type: ignore[arg-type] # each parser returns its field's type
+
+
+def _reasons(cells: Sequence[str]) -> list[str]:
+    """One sentence for each cell that its parser refuses."""
     reasons: list[str] = []
-    values: dict[str, object] = {}
-    for column, cell in zip(COLUMNS, cells, strict=True):
+    for (column, parse), cell in zip(_COLUMN_PARSERS, cells, strict=True):
         try:
-            values[column] = PARSERS[column](cell)
+            parse(cell)
         except (ValueError, BeforehandError) as err:
             shown = cell if len(cell) <= 60 else f"{cell[:57]}…"
             reasons.append(f"{column} {shown!r} {err}")
-    if reasons:
-        raise RowError(reasons)
-    return Entry(**values)  # type: ignore[arg-type] # each parser returns its field's type
+    return reasons
 
 
 def format_line(cells: Sequence[str]) -> str:

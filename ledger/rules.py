@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from operator import attrgetter
 from typing import cast
 
 from ledger.entries import Entry
@@ -28,6 +29,17 @@ _FILLED_CELLS = {
     "correct": ("corrects_seq", "basis", "note"),
     "import": ("unit", "note"),
 }
+_MAY_BE_BLANK = tuple(
+    sorted(
+        {
+            column
+            for cells in (_EMPTY_CELLS, _FILLED_CELLS)
+            for columns in cells.values()
+            for column in columns
+        }
+    )
+)
+_READ = attrgetter(*_MAY_BE_BLANK)
 
 
 @dataclass(slots=True)
@@ -108,10 +120,15 @@ def check_rules(entries: Sequence[Entry]) -> tuple[Finding, ...]:
 
 
 def _cell_problems(entry: Entry) -> list[str]:
-    empty = {column for column in _EMPTY_CELLS[entry.kind] if getattr(entry, column) not in ("", None)}
-    filled = {column for column in _FILLED_CELLS[entry.kind] if getattr(entry, column) in ("", None)}
-    problems = [f"is a {entry.kind} and may not fill {column}" for column in sorted(empty)]
-    problems += [f"is a {entry.kind} and must fill {column}" for column in sorted(filled)]
+    blank = _blank_columns(entry)
+    problems = [
+        f"is a {entry.kind} and may not fill {column}"
+        for column in _EMPTY_CELLS[entry.kind]
+        if column not in blank
+    ]
+    problems += [
+        f"is a {entry.kind} and must fill {column}" for column in _FILLED_CELLS[entry.kind] if column in blank
+    ]
     if entry.amount_usd < 0 and entry.kind != "correct":
         problems.append(f"has a negative amount, {stored(entry.amount_usd)}; only a correction may")
     if entry.seconds is not None and entry.seconds < 0 and entry.kind != "correct":
@@ -127,6 +144,14 @@ def _cell_problems(entry: Entry) -> list[str]:
     return problems
 
 
+def _blank_columns(entry: Entry) -> frozenset[str]:
+    return frozenset(
+        column
+        for column, value in zip(_MAY_BE_BLANK, _READ(entry), strict=True)
+        if value is None or value == ""
+    )
+
+
 def _scope_problems(entry: Entry) -> list[str]:
     if entry.scope == "phase" and (not entry.phase or entry.job_id):
         return ["caps a phase and must name the phase and no job"]
@@ -138,8 +163,13 @@ def _scope_problems(entry: Entry) -> list[str]:
 def _price_problems(entry: Entry) -> list[str]:
     if entry.basis == "stated":
         return []
-    missing = [column for column in ("flavor", *TIMED) if getattr(entry, column) in ("", None)]
-    if missing or entry.seconds is None or entry.rate_usd_per_h is None:
+    if (
+        not entry.flavor
+        or entry.seconds is None
+        or entry.rate_usd_per_h is None
+        or not (entry.rate_date and entry.billing)
+    ):
+        missing = [column for column in ("flavor", *TIMED) if column in _blank_columns(entry)]
         return [f"is booked on the basis {entry.basis!r} and must fill {', '.join(missing)}"]
     due = charge(
         seconds=entry.seconds, rate_usd_per_h=entry.rate_usd_per_h, billing=cast("Billing", entry.billing)
