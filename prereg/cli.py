@@ -100,3 +100,32 @@ def verify(study: Path) -> Outcome:
     return Outcome(
         text=result.text, document=result.document, findings=result.findings, exit_code=result.exit_code
     )
+
+
+@prereg.command()
+@click.argument("study", type=FOLDER, required=False)
+@click.argument("file", metavar="AMENDMENT.toml", type=FOLDER, required=False)
+@click.option("--template", is_flag=True, help="Print an amendment to fill in.")
+@reporting
+def amend(study: Path | None, file: Path | None, *, template: bool) -> Outcome:
+    """Write a dated amendment below the block and seal it with what could have been seen."""
+    from manifests.documents import read_toml_document  # noqa: PLC0415
+    from prereg.amend import amend as amend_study  # noqa: PLC0415
+    from prereg.amendment import TEMPLATE, Amendment  # noqa: PLC0415
+
+    if template:
+        return Outcome(text=TEMPLATE.rstrip(), document={"template": TEMPLATE})
+    if study is None or file is None:
+        raise click.UsageError("give STUDY and AMENDMENT.toml, or --template")
+    amending = amend_study(study, read_toml_document(Amendment, file))
+    seal = amending.seal
+    first = "finished an interrupted amendment" if amending.finished_interrupted else "sealed"
+    text = "\n".join(
+        [
+            f"{first}: {seal.id}, {seal.kind}, at {seal.sealed_at}",
+            f"touches {', '.join(seal.touches) or 'no endpoint'}; seen: {seal.evidence.stated}",
+            f"head of the chain {seal.n}:{seal.hash}",
+            "commit amendments.jsonl and PREREGISTRATION.md now",
+        ]
+    )
+    return Outcome(text=text, document={**seal.document(), "hash": seal.hash})

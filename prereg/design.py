@@ -85,6 +85,11 @@ class Design(Document):
         """
         raw = parse_toml(data, where=where)
         places = Places.of(data.decode("utf-8"), first_line=first_line)
+        return cls.from_mapping(raw, where=where, places=places)
+
+    @classmethod
+    def from_mapping(cls, raw: dict[str, object], *, where: str, places: Places | None = None) -> "Design":
+        """The design of parsed TOML. places: where its keys stand, for the findings."""
         try:
             design = validate_mapping(cls, raw, where=where)
         except FindingsError as err:
@@ -95,14 +100,13 @@ class Design(Document):
             found = [(finding.where, finding.what, finding.mend) for finding in contradictions(design)]
             if not found:
                 return design
-        raise FindingsError(
-            "holds a design that cannot be carried out as written",
-            tuple(
-                Finding(where=f"{where}:{places.line(at)} {at}", what=what, mend=mend)
-                for at, what, mend in found
-            ),
-            where=where,
+        findings = tuple(
+            Finding(
+                where=f"{where}:{places.line(at)} {at}" if places else f"{where} {at}", what=what, mend=mend
+            )
+            for at, what, mend in found
         )
+        raise FindingsError("holds a design that cannot be carried out as written", findings, where=where)
 
     @property
     def systems_expanded(self) -> Mapping[str, ExpandedSystem]:

@@ -10,6 +10,8 @@ TYPE_CHECKING = False  # typing is slow to import, and only its aliases are need
 if TYPE_CHECKING:
     from typing import Literal
 
+    from prereg.seals import Seal
+
     Status = Literal["unchanged", "line_endings_only", "changed", "record_altered", "not_frozen"]
 
 LIMITS = "Hashes prove integrity, not identity and not time."
@@ -34,6 +36,7 @@ class Verification:
     frozen_at: str | None = None
     n_pinned: int = 0
     diff: str = ""
+    seals: tuple[Seal, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -50,6 +53,11 @@ class Verification:
                 f"sha256 {self.expected}" + (f", now {self.actual}" if self.actual != self.expected else "")
             )
             lines.append(f"pinned files: {self.n_pinned}")
+        lines.extend(
+            f"amendment {seal.id}: {seal.kind}, {seal.sealed_at}, touches {', '.join(seal.touches) or 'nothing'}, "
+            f"seen: {seal.evidence.stated}"
+            for seal in self.seals
+        )
         if self.diff:
             lines.append(self.diff)
         return "\n".join([*lines, LIMITS])
@@ -63,6 +71,17 @@ class Verification:
             "block_sha256": {"recorded": self.expected, "actual": self.actual},
             "n_pinned": self.n_pinned,
             "diff": self.diff,
+            "amendments": [
+                {
+                    "id": seal.id,
+                    "kind": seal.kind,
+                    "sealed_at": seal.sealed_at,
+                    "touches": list(seal.touches),
+                    "seen": seal.evidence.seen,
+                    "stated": seal.evidence.stated,
+                }
+                for seal in self.seals
+            ],
             "proves": LIMITS,
         }
 

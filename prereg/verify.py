@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 
 from manifests.digests import sha256_file
@@ -19,13 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
+    from prereg.seals import Seal
     from prereg.verification import Status
 
 DOCUMENT = "PREREGISTRATION.md"
 
 
-def verify(study: Path) -> Verification:
-    """Compare the registration with its record. Raises BeforehandError only where there is no study."""
+def verify(study: Path, *, now: str | None = None) -> Verification:
+    """Compare the registration with its record. now: UTC, to tell dates that have not come. Raises BeforehandError without a study."""
     record_path, document_path = study / FILE_NAME, study / DOCUMENT
     if not study.is_dir():
         raise BeforehandError("is not a folder", where=str(study), mend="name a study folder")
@@ -42,7 +45,42 @@ def verify(study: Path) -> Verification:
     if not document_path.exists():
         gone = Finding(where=DOCUMENT, what="does not exist any more", mend="restore it from version control")
         return _against(record, study, "changed", actual=None, now="", findings=(gone,))
-    return _compare(record, study, read_bytes(document_path))
+    data = read_bytes(document_path)
+    return _with_amendments(_compare(record, study, data), record, study, data, now or _in_an_hour())
+
+
+def _in_an_hour() -> str:
+    """Clocks of two machines may differ by less than that."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3600))
+
+
+def _with_amendments(
+    result: Verification, record: Registration, study: Path, data: bytes, now: str
+) -> Verification:
+    """The result with the seals and what is wrong with them."""
+    findings = list(result.findings)
+    if record.frozen_at > now:
+        findings.append(
+            Finding(where=FILE_NAME, what=f"was frozen at {record.frozen_at}, which has not come yet")
+        )
+    path = study / "amendments.jsonl"
+    seals: tuple[Seal, ...] = ()
+    if path.exists() or b"<!-- AMENDMENT:" in data:
+        from prereg.entries import check_ledger_heads, check_times, compare, entries_of  # noqa: PLC0415 - most
+        from prereg.seals import parse_chain  # noqa: PLC0415 - registrations have no amendment
+
+        chain = parse_chain(read_bytes(path) if path.exists() else b"", root=record.record_sha256)
+        entries, wrong = entries_of(with_lf(data), where=DOCUMENT)
+        ledger = study / "ledger.csv"
+        findings += [
+            *chain.findings,
+            *wrong,
+            *compare(chain, entries, where=DOCUMENT),
+            *check_times(chain, frozen_at=record.frozen_at, now=now),
+            *check_ledger_heads(chain, read_bytes(ledger) if ledger.exists() else None),
+        ]
+        seals = chain.seals
+    return replace(result, findings=tuple(findings), seals=seals)
 
 
 def _not_frozen(data: bytes) -> Verification:
