@@ -93,10 +93,10 @@ def freeze(study: Path, acknowledge: str | None) -> Outcome:
 @click.argument("study", type=FOLDER)
 @reporting
 def verify(study: Path) -> Outcome:
-    """Compare the registration with its record (verify-prereg does the same on a bare Python)."""
+    """Compare the registration with its record and with git history (verify-prereg does the same on a bare Python)."""
     from prereg.verify import verify as verify_study  # noqa: PLC0415
 
-    result = verify_study(study)
+    result = verify_study(study, history=True)
     return Outcome(
         text=result.text, document=result.document, findings=result.findings, exit_code=result.exit_code
     )

@@ -6,6 +6,7 @@ import os
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from prereg.strict import DamagedRecordError, Fields
@@ -85,6 +86,27 @@ class Repository:
             return self.text("rev-parse", "--verify", "--quiet", "HEAD^{commit}").strip()
         except GitError:
             return None
+
+    def is_ancestor(self, commit: str) -> bool:
+        """True when HEAD descends from the commit, or is it."""
+        try:
+            self.text("merge-base", "--is-ancestor", commit, "HEAD")
+        except GitError:
+            return False
+        return True
+
+    def committed_at(self, commit: str) -> datetime | None:
+        """The committer's date, or None when the commit is not here."""
+        try:
+            return datetime.fromtimestamp(
+                int(self.text("show", "--no-patch", "--format=%ct", f"{commit}^{{commit}}")), UTC
+            )
+        except (GitError, ValueError):
+            return None
+
+    def bytes_of(self, blob: str) -> bytes:
+        """A file's content by its object id; empty when it is not here."""
+        return next((data for _, data in self.contents((Blob(oid=blob, path="", bytes=0),))), b"")
 
     def is_shallow(self) -> bool:
         """True for a clone that lacks older commits."""

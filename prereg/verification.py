@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     Status = Literal["unchanged", "line_endings_only", "changed", "record_altered", "not_frozen"]
 
 LIMITS = "Hashes prove integrity, not identity and not time."
+TIMESTAMP = "owed"
+"""No timestamp token can be stored yet; until one is, the time of a freeze rests on clocks and commits."""
+
 MOST_DIFF_LINES = 4000
 SENTENCES = {
     "unchanged": "the block is, byte for byte, what was frozen",
@@ -37,6 +40,9 @@ class Verification:
     n_pinned: int = 0
     diff: str = ""
     seals: tuple[Seal, ...] = ()
+    first_commit: str | None = None
+    first_commit_at: str | None = None
+    unchecked: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -48,11 +54,17 @@ class Verification:
         """What people read, findings apart."""
         lines = [f"{self.status.replace('_', ' ')}: {SENTENCES[self.status]}"]
         if self.frozen_at is not None:
-            lines.append(f"frozen at {self.frozen_at}, by the clock of the machine that froze it")
+            lines.append(
+                f"frozen at {self.frozen_at}, by the clock of the machine that froze it (timestamp: {TIMESTAMP})"
+            )
             lines.append(
                 f"sha256 {self.expected}" + (f", now {self.actual}" if self.actual != self.expected else "")
             )
             lines.append(f"pinned files: {self.n_pinned}")
+        if self.first_commit is not None:
+            lines.append(
+                f"first committed at {self.first_commit_at}, by the committer's clock, in {self.first_commit[:12]}"
+            )
         lines.extend(
             f"amendment {seal.id}: {seal.kind}, {seal.sealed_at}, touches {', '.join(seal.touches) or 'nothing'}, "
             f"seen: {seal.evidence.stated}"
@@ -60,6 +72,7 @@ class Verification:
         )
         if self.diff:
             lines.append(self.diff)
+        lines.extend(f"not checked: {one}" for one in self.unchecked)
         return "\n".join([*lines, LIMITS])
 
     @property
@@ -82,6 +95,9 @@ class Verification:
                 }
                 for seal in self.seals
             ],
+            "first_commit": {"commit": self.first_commit, "at": self.first_commit_at},
+            "timestamp": TIMESTAMP,
+            "not_checked": list(self.unchecked),
             "proves": LIMITS,
         }
 

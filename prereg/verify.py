@@ -7,11 +7,11 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from manifests.digests import sha256_file
 from manifests.errors import EXIT_CLEAN, EXIT_OUR_BUG, BeforehandError, Finding, FindingsError
-from manifests.files import inside, read_bytes
+from manifests.files import read_bytes
 from manifests.text import printable
 from prereg.block import HASH_KEY, Block, find_block, with_lf
+from prereg.drift import drift, with_dates
 from prereg.registration import FILE_NAME, MEND, Registration, read_registration
 from prereg.strict import DamagedRecordError
 from prereg.verification import Verification, unified_diff
@@ -21,14 +21,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
-    from prereg.seals import Seal
+    from prereg.seals import Chain
     from prereg.verification import Status
 
 DOCUMENT = "PREREGISTRATION.md"
 
 
-def verify(study: Path, *, now: str | None = None) -> Verification:
-    """Compare the registration with its record. now: UTC, to tell dates that have not come. Raises BeforehandError without a study."""
+def verify(study: Path, *, now: str | None = None, history: bool = False) -> Verification:
+    """Compare the registration with its record.
+
+    now: UTC, to tell dates that have not come. history: hold it against git too; else that is listed as not checked.
+    Raises BeforehandError only where there is no study.
+    """
     record_path, document_path = study / FILE_NAME, study / DOCUMENT
     if not study.is_dir():
         raise BeforehandError("is not a folder", where=str(study), mend="name a study folder")
@@ -46,7 +50,27 @@ def verify(study: Path, *, now: str | None = None) -> Verification:
         gone = Finding(where=DOCUMENT, what="does not exist any more", mend="restore it from version control")
         return _against(record, study, "changed", actual=None, now="", findings=(gone,))
     data = read_bytes(document_path)
-    return _with_amendments(_compare(record, study, data), record, study, data, now or _in_an_hour())
+    result, chain = _with_amendments(_compare(record, study, data), record, study, data, now or _in_an_hour())
+    return _with_history(result, record, study, chain) if history else result
+
+
+def _with_history(
+    result: Verification, record: Registration, study: Path, chain: Chain | None
+) -> Verification:
+    from prereg.history import drift_date, read_history  # noqa: PLC0415 - slow to import, and git is slower
+    from prereg.seals import Chain  # noqa: PLC0415
+
+    history = read_history(study, record, chain or Chain(seals=(), findings=()))
+    return replace(
+        result,
+        findings=(
+            *with_dates(result.findings, record, lambda file: drift_date(study, file)),
+            *history.findings,
+        ),
+        first_commit=history.first_commit,
+        first_commit_at=history.first_commit_at,
+        unchecked=history.unchecked,
+    )
 
 
 def _in_an_hour() -> str:
@@ -56,7 +80,7 @@ def _in_an_hour() -> str:
 
 def _with_amendments(
     result: Verification, record: Registration, study: Path, data: bytes, now: str
-) -> Verification:
+) -> tuple[Verification, Chain | None]:
     """The result with the seals and what is wrong with them."""
     findings = list(result.findings)
     if record.frozen_at > now:
@@ -64,7 +88,7 @@ def _with_amendments(
             Finding(where=FILE_NAME, what=f"was frozen at {record.frozen_at}, which has not come yet")
         )
     path = study / "amendments.jsonl"
-    seals: tuple[Seal, ...] = ()
+    chain = None
     if path.exists() or b"<!-- AMENDMENT:" in data:
         from prereg.entries import check_ledger_heads, check_times, compare, entries_of  # noqa: PLC0415 - most
         from prereg.seals import parse_chain  # noqa: PLC0415 - registrations have no amendment
@@ -79,8 +103,7 @@ def _with_amendments(
             *check_times(chain, frozen_at=record.frozen_at, now=now),
             *check_ledger_heads(chain, read_bytes(ledger) if ledger.exists() else None),
         ]
-        seals = chain.seals
-    return replace(result, findings=tuple(findings), seals=seals)
+    return replace(result, findings=tuple(findings), seals=chain.seals if chain else ()), chain
 
 
 def _not_frozen(data: bytes) -> Verification:
@@ -122,9 +145,10 @@ def _against(
 ) -> Verification:
     return Verification(
         status=status,
-        findings=(*findings, *_drift(record, study)),
+        findings=(*findings, *drift(record, study)),
         expected=record.block_sha256,
         actual=actual,
+        unchecked=("git history: ask for it with --history",),
         frozen_at=record.frozen_at,
         n_pinned=len(record.pinned),
         diff=unified_diff(record.frozen_text, now) if status == "changed" else "",
@@ -166,35 +190,20 @@ def _hash_line_findings(block: Block, record: Registration) -> tuple[Finding, ..
     )
 
 
-def _drift(record: Registration, study: Path) -> tuple[Finding, ...]:
-    findings = []
-    for file in record.pinned:
-        try:
-            actual = sha256_file(inside(study, file.path, where=FILE_NAME))
-        except BeforehandError as err:
-            findings.append(
-                Finding(where=file.path, what=f"pinned file: {err.what}", mend=err.mend or "restore it")
-            )
-            continue
-        if actual != file.sha256:
-            what = f"pinned file: drifted; recorded sha256 {file.sha256}, now {actual}"
-            findings.append(Finding(where=file.path, what=what, mend="restore it from version control"))
-    return tuple(findings)
+OPTIONS = frozenset({"--json", "--history", "--help", "-h"})
+USAGE = """usage: verify-prereg STUDY [--history] [--json]
 
-
-USAGE = """usage: verify-prereg STUDY [--json]
-
-Is the registration of the study folder what was frozen? --json prints one JSON document on stdout.
+Is the registration of the study folder what was frozen? --history holds it against git; --json prints one JSON document on stdout.
 exit codes: 0 unchanged, 1 anything else, 2 wrong use or input, 70 a bug of ours"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """`verify-prereg STUDY [--json]`. 0 unchanged, 1 otherwise, 2 wrong use or input, 70 a bug of ours."""
+    """`verify-prereg STUDY [--history] [--json]`. 0 unchanged, 1 otherwise, 2 wrong use or input, 70 a bug of ours."""
     # Read by hand: argparse alone takes as long to import as everything that verify does.
     given = list(sys.argv[1:] if argv is None else argv)
     as_json = "--json" in given
     names = [one for one in given if not one.startswith("-")]
-    unknown = [one for one in given if one.startswith("-") and one not in {"--json", "--help", "-h"}]
+    unknown = [one for one in given if one.startswith("-") and one not in OPTIONS]
     if {"--help", "-h"} & set(given):
         _say(USAGE, sys.stdout)
         return EXIT_CLEAN
@@ -204,7 +213,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             BeforehandError(what, where="verify-prereg", mend=USAGE.partition("\n")[0]), as_json=as_json
         )
     try:
-        result = verify(Path(names[0]))
+        result = verify(Path(names[0]), history="--history" in given)
     except BeforehandError as err:
         return _failed(err, as_json=as_json)
     except Exception:  # noqa: BLE001 - the last line of defence: a bug of ours, said as such

@@ -98,5 +98,5 @@ def test_verify_agrees_with_the_stand_alone_command(tmp_path, capsys):
     from prereg.verify import main
 
     study = frozen_study(tmp_path)
-    main([str(study)])
+    main([str(study), "--history"])
     assert capsys.readouterr().out == call(prereg, "verify", study).stdout

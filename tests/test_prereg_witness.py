@@ -2,13 +2,13 @@ import gzip
 import io
 import json
 import os
-import subprocess
 import zipfile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from ledger_rows import booking
+from prereg_git import git
 from prereg_studies import NOON, frozen_study, make_study
 
 from ledger.book import Book
@@ -44,22 +44,6 @@ def looked(study, **kwargs):
 
 def seen(study, **kwargs):
     return [(one.path, one.kind, one.touches) for one in looked(study, **kwargs).found]
-
-
-def git(folder, *arguments):
-    identity = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
-    for who in ("AUTHOR", "COMMITTER"):
-        identity |= {
-            f"GIT_{who}_NAME": "a",
-            f"GIT_{who}_EMAIL": "a@b",
-            f"GIT_{who}_DATE": "2026-08-01T00:00:00Z",
-        }
-    subprocess.run(
-        ["git", "-C", str(folder), *arguments],
-        check=True,
-        capture_output=True,
-        env={**os.environ, **identity},
-    )
 
 
 def zipped(**members):
