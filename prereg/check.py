@@ -13,7 +13,6 @@ from manifests.problems import ProblemSet, read_problems
 from manifests.study import Study
 from prereg.block import Block, find_block
 from prereg.design import Design, NamedFile
-from prereg.methods import PairedBootstrap
 from prereg.places import Places
 from prereg.registration import PinnedFile
 
@@ -153,12 +152,13 @@ def _problem_sets(study: Path, design: Design) -> list[Finding]:
 def _strata(study: Path, design: Design, sets: dict[str, ProblemSet]) -> list[Finding]:
     findings = []
     for name, endpoint in design.endpoints.items():
-        if isinstance(endpoint.test, PairedBootstrap) and endpoint.test.strata and endpoint.benchmark in sets:
+        field = endpoint.test.problem_field
+        if field is not None and endpoint.benchmark in sets:
             path = study / design.benchmarks[endpoint.benchmark].problems
             try:
-                read_problems(path, strata_field=endpoint.test.strata)
+                read_problems(path, strata_field=field)
             except BeforehandError as err:
-                place = f"PREREGISTRATION.md endpoints.{name}.test.strata"
+                place = f"PREREGISTRATION.md endpoints.{name}.test"
                 findings.append(
                     Finding(where=place, what=err.what, mend="name a field that every problem has")
                 )

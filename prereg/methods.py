@@ -58,30 +58,99 @@ class PassAtK(Document):
 Metric = Annotated[MeanCorrect | SolvedAtK | PassAtK, Field(discriminator="name")]
 
 
-class McnemarExact(Document):
+Resamples = Annotated[int, Field(ge=100, le=10_000_000)]
+Seed = Annotated[int, Field(ge=0, le=2**53 - 1)]
+
+
+class RegisteredTest(Document):
+    """Base of the tests. binary_only: takes one value of 0 or 1 a problem; decides: the rules that it can serve."""
+
+    binary_only: ClassVar[bool] = False
+    decides: ClassVar[tuple[Decide, ...]]
+
+    @property
+    def problem_field(self) -> str | None:
+        """The field of the problem file whose values group the problems, if the test asks for one."""
+        return None
+
+
+class McnemarExact(RegisteredTest):
     """Exact McNemar test on the discordant problems; one value of 0 or 1 a problem."""
 
     binary_only: ClassVar[bool] = True
     decides: ClassVar[tuple[Decide, ...]] = ("p_below_alpha",)
 
     name: Literal["mcnemar_exact"]
-    sides: Literal[1, 2] = 2
+    sides: Literal[2] = 2
     alpha: Share
 
 
-class PairedBootstrap(Document):
+class McnemarMidp(RegisteredTest):
+    """McNemar test with the mid-p: less conservative than the exact one, and only by this name."""
+
+    binary_only: ClassVar[bool] = True
+    decides: ClassVar[tuple[Decide, ...]] = ("p_below_alpha",)
+
+    name: Literal["mcnemar_midp"]
+    sides: Literal[2] = 2
+    alpha: Share
+
+
+class PairedBootstrap(RegisteredTest):
     """Paired bootstrap over problems. strata: a field of the problem set whose groups are resampled each by itself."""
 
-    binary_only: ClassVar[bool] = False
     decides: ClassVar[tuple[Decide, ...]] = ("ci_excludes_zero",)
 
     name: Literal["paired_bootstrap"]
     interval: Literal["percentile"] = "percentile"
     level: Share
-    resamples: Annotated[int, Field(ge=1, le=10_000_000)]
-    seed: Annotated[int, Field(ge=0, le=2**53 - 1)]
+    resamples: Resamples
+    seed: Seed
     p: Literal["plus_one", "strict"] = "plus_one"
     strata: Sentence | None = None
 
+    @property
+    def problem_field(self) -> str | None:
+        """The stratum."""
+        return self.strata
 
-StatisticalTest = Annotated[McnemarExact | PairedBootstrap, Field(discriminator="name")]
+
+class SignFlip(RegisteredTest):
+    """Two-sided sign-flip test of the mean difference: exact up to 20 problems that differ, drawn above."""
+
+    decides: ClassVar[tuple[Decide, ...]] = ("p_below_alpha",)
+
+    name: Literal["sign_flip"]
+    alpha: Share
+    resamples: Resamples = 10_000
+    seed: Seed
+
+
+class PairedT(RegisteredTest):
+    """Paired t over problems, with n - 1 degrees of freedom."""
+
+    decides: ClassVar[tuple[Decide, ...]] = ("ci_excludes_zero",)
+
+    name: Literal["paired_t"]
+    level: Share
+
+
+class ClusteredT(RegisteredTest):
+    """Cluster-robust t of the mean difference. clusters: a field of the problem set; its groups may correlate within."""
+
+    decides: ClassVar[tuple[Decide, ...]] = ("ci_excludes_zero",)
+
+    name: Literal["clustered_t"]
+    level: Share
+    clusters: Sentence
+
+    @property
+    def problem_field(self) -> str | None:
+        """The cluster."""
+        return self.clusters
+
+
+StatisticalTest = Annotated[
+    McnemarExact | McnemarMidp | PairedBootstrap | SignFlip | PairedT | ClusteredT,
+    Field(discriminator="name"),
+]
