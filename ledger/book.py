@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from ledger.chain import Head, genesis, link, verify
+from ledger.chain import Head, check_head, genesis, link, verify
 from ledger.entries import Entry, RowError, format_line, format_row, format_time, parse_row
 from ledger.layout import Row, empty_ledger, read_layout
 from ledger.lock import WAIT_S, locked
@@ -140,14 +140,18 @@ class Book:
     def _catch_up(self, on_disk: bytes) -> None:
         """What others appended is verified and taken in; a ledger that is not whole raises. A torn tail is left out."""
         whole = on_disk[: on_disk.rfind(b"\n") + 1]
-        if not whole.startswith(self._verified.data):
-            self._verified = _Verified(genesis(self.study_name))
-        if not whole.startswith(self._verified.data) or not self._take_new(whole[len(self._verified.data) :]):
-            self._verified = _Verified(genesis(self.study_name))
-            findings = parse_ledger(on_disk, study_name=self.study_name).findings
-            mend = "see `beforehand ledger verify`; nothing was written"
+        known = self._verified
+        if known.data == on_disk + b"\n":  # taken in by an append that was then refused, see below
+            return
+        if not whole.startswith(known.data) or not self._take_new(whole[len(known.data) :]):
+            ledger = parse_ledger(on_disk, study_name=self.study_name)
+            # Rows that this process has seen may be gone from a chain that holds without them.
+            gone = check_head(ledger.entries, known.head, study_name=self.study_name)
             raise BrokenLedgerError(
-                "is not whole, so nothing is appended to it", findings, where=str(self.path), mend=mend
+                "is not whole, so nothing is appended to it",
+                (*ledger.findings, *gone),
+                where=str(self.path),
+                mend="see `beforehand ledger verify`; nothing was written",
             )
         # An editor may have taken the last line feed of a whole row: that row was booked and stays.
         if tail := on_disk[len(whole) :]:

@@ -16,6 +16,7 @@ from ledger_rows import NOON, STUDY, booking, cap, correction, file_of, ledger_f
 
 from ledger.book import Book, BrokenLedgerError, read_ledger
 from ledger.budget import balance
+from ledger.entries import Entry
 from ledger.lock import lock_path, locked
 from manifests.errors import BeforehandError, FindingsError
 
@@ -69,6 +70,7 @@ def test_rows_appended_together_are_all_refused_when_one_is(tmp_path):
         (booking("a", amount_usd=Decimal("9.99")), "seconds, rate and billing give 2.500000"),
         (booking("a", seconds="-1"), "negative"),
         (booking(""), "must fill job_id"),
+        (booking("a", basis="stated", rate="-1", amount_usd=Decimal(1)), "negative rate"),
         (booking("a", basis=""), "must fill basis"),
         (booking("a", outcome=""), "must fill outcome"),
         (cap("-1"), "negative amount"),
@@ -76,6 +78,10 @@ def test_rows_appended_together_are_all_refused_when_one_is(tmp_path):
         (cap("1", scope="phase"), "must name the phase"),
         (cap("1", phase="P4"), "may name neither a phase nor a job"),
         (release("1", of=1), "not an open reservation"),
+        (
+            Entry(seq=1, time_utc=NOON, kind="import", unit="a.b.c", note="from x", amount_usd=Decimal(1)),
+            "imports a unit at a price",
+        ),
         (correction("1", of=7), "not a booking"),
         (booking("a" * 500), "job_id"),
         (booking("a", note="=1+1"), "formula"),
@@ -98,6 +104,13 @@ def test_a_reservation_is_released_at_most_once_and_at_most_whole(tmp_path):
         book.append(release("0", of=1))
 
 
+def test_a_release_stays_in_the_phase_and_job_of_its_reservation(tmp_path):
+    book = open_book(ledger_file(tmp_path, reserve("5", phase="P4", job_id="j1")))
+    for wrong in ({"phase": "P5", "job_id": "j1"}, {"phase": "P4", "job_id": "j2"}):
+        with pytest.raises(FindingsError, match="another phase or job"):
+            book.append(release("5", of=1, **wrong))
+
+
 def test_a_correction_cannot_take_back_more_than_was_booked(tmp_path):
     book = open_book(ledger_file(tmp_path, booking("job-1")))
     book.append(correction("-2.50", of=1))
@@ -110,18 +123,31 @@ def test_a_correction_of_another_attempt_is_refused(tmp_path):
         open_book(ledger_file(tmp_path, booking("job-1"))).append(correction("1", of=1, attempt=2))
 
 
+@pytest.mark.parametrize("change", [(b"3600", b"7200"), (b"wall", b"mall")])
 @pytest.mark.parametrize("warm", [False, True])
-def test_nothing_is_appended_to_a_broken_chain_even_by_a_process_that_saw_it_whole(tmp_path, warm):
-    path = ledger_file(tmp_path, booking("a"), booking("b"))
+def test_nothing_is_appended_to_a_broken_chain_even_by_a_process_that_saw_it_whole(tmp_path, warm, change):
+    path = ledger_file(tmp_path, booking("a", note="wall clock"), booking("b"))
     book = open_book(path)
     if warm:
         book.append(booking("c"))
-    edited = path.read_bytes().replace(b"3600", b"7200", 1)
+    edited = path.read_bytes().replace(*change, 1)
     path.write_bytes(edited)
     with pytest.raises(BrokenLedgerError) as caught:
         book.append(booking("d"))
     assert (1, edited) == (caught.value.exit_code, path.read_bytes())
     assert any("was changed after it was written" in finding.what for finding in caught.value.findings)
+
+
+def test_a_tail_cut_behind_the_back_of_an_open_book_stops_its_next_append(tmp_path):
+    path = ledger_file(tmp_path, booking("a"))
+    book = open_book(path)
+    book.append(booking("b"))
+    path.write_bytes(file_of(booking("a")))
+    with pytest.raises(BrokenLedgerError, match="its tail was cut"):
+        book.append(booking("c"))
+    path.write_bytes(file_of(booking("a"), booking("b")))
+    book.append(booking("c"))
+    assert [1, 2, 3] == [entry.seq for entry in read(path).entries]
 
 
 def test_a_torn_tail_is_dropped_and_counted_by_the_next_append(tmp_path):
@@ -138,6 +164,17 @@ def test_a_whole_last_row_that_lost_only_its_line_end_is_kept(tmp_path):
     path = ledger_file(tmp_path, booking("a"), booking("b"))
     path.write_bytes(path.read_bytes()[:-1])
     open_book(path).append(booking("c"))
+    assert file_of(booking("a"), booking("b"), booking("c")) == path.read_bytes()
+
+
+def test_a_refused_append_after_a_lost_line_end_leaves_the_book_usable(tmp_path):
+    path = ledger_file(tmp_path, booking("a"), booking("b"))
+    path.write_bytes(path.read_bytes()[:-1])
+    book = open_book(path)
+    with pytest.raises(FindingsError):
+        book.append(booking("a"))
+    assert file_of(booking("a"), booking("b"))[:-1] == path.read_bytes()
+    book.append(booking("c"))
     assert file_of(booking("a"), booking("b"), booking("c")) == path.read_bytes()
 
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from ledger_rows import STUDY, any_entry, booking, cap, chained, correction, file_of
 
 from ledger.book import parse_ledger
-from ledger.chain import Head, check_head, genesis, row_hash
-from ledger.entries import COLUMNS, format_row
+from ledger.chain import Head, check_head, genesis, link, row_hash
+from ledger.entries import COLUMNS, format_line, format_row
 from manifests.digests import sha256_bytes, sha256_document
 from manifests.errors import BeforehandError
 
@@ -70,6 +70,13 @@ def test_a_removed_row_is_named_as_missing():
     lines = lines_of(file_of(*FIVE))
     del lines[3]
     assert "line 4, row 4: does not follow row 2: row 3 is missing" in findings_of("".join(lines).encode())[0]
+
+
+def test_a_row_that_skips_a_number_is_found_even_when_its_hash_fits():
+    first = chained(booking("a"))[0]
+    skipping = link(booking("b"), Head(5, first.hash))
+    data = file_of(booking("a")) + format_line(format_row(skipping)).encode()
+    assert ["- line 3, row 6: carries number 6 where 2 belongs"] == findings_of(data)
 
 
 def test_several_removed_rows_are_named_as_missing():
