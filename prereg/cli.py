@@ -129,3 +129,22 @@ def amend(study: Path | None, file: Path | None, *, template: bool) -> Outcome:
         ]
     )
     return Outcome(text=text, document={**seal.document(), "hash": seal.hash})
+
+
+@prereg.group()
+def hook() -> None:
+    """Guard a repository against changes to what is frozen."""
+
+
+@hook.command("install")
+@click.argument("folder", type=FOLDER, default=Path())
+@reporting
+def hook_install(folder: Path) -> Outcome:
+    """Let git refuse commits that change frozen text, seals or ledger rows."""
+    from prereg.hook import install  # noqa: PLC0415
+
+    paths = install(folder)
+    text = "\n".join(
+        [*(f"wrote {path}" for path in paths), "git commit --no-verify goes past it: let CI verify too"]
+    )
+    return Outcome(text=text, document={"hooks": [str(path) for path in paths]})

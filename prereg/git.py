@@ -67,18 +67,60 @@ class GitState:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """The work tree that a folder belongs to."""
+    """The work tree that a folder belongs to. index: the index file of a commit in progress, as git tells a hook."""
 
     folder: Path
+    index: str | None = None
 
     @classmethod
-    def of(cls, folder: Path) -> Repository:
+    def of(cls, folder: Path, *, index: str | None = None) -> Repository:
         """The repository around `folder`; raises GitError."""
-        return cls(Path(_run(folder, "rev-parse", "--show-toplevel").rstrip("\n")))
+        top = Path(_run(folder, "rev-parse", "--show-toplevel").rstrip("\n"))
+        return cls(top, None if index is None else str(folder / index))
 
     def text(self, *arguments: str) -> str:
         """Standard output of a git command, as text."""
-        return _run(self.folder, *arguments)
+        return _run(self.folder, *arguments, index=self.index)
+
+    def staged(self) -> tuple[str, ...]:
+        """Paths in the index that are not as in HEAD, removed ones too; before the first commit all of them."""
+        if self.head() is None:
+            return tuple(filter(None, self.text("ls-files", "-z").split("\0")))
+        return tuple(
+            filter(
+                None,
+                self.text("diff", "--cached", "--name-only", "--no-renames", "--no-ext-diff", "-z").split(
+                    "\0"
+                ),
+            )
+        )
+
+    def staged_bytes(self, path: str) -> bytes | None:
+        """The file as it would be committed, or None."""
+        return self._blob_of(f":{path}")
+
+    def committed_bytes(self, path: str) -> bytes | None:
+        """The file in HEAD, or None."""
+        return self._blob_of(f"HEAD:{path}")
+
+    def _blob_of(self, name: str) -> bytes | None:
+        try:
+            oid = self.text("rev-parse", "--verify", "--quiet", name).strip()
+        except GitError:
+            return None
+        return self.bytes_of(oid)
+
+    def hooks_folder(self) -> Path:
+        """Where this repository's hooks lie, as its own configuration says."""
+        top = self.folder / _run(self.folder, "rev-parse", "--git-common-dir").strip()
+        finished = subprocess.run(  # noqa: S603 - fixed command, no shell; GIT would hide the configured folder
+            ["git", "-C", str(self.folder), "config", "--get", "core.hooksPath"],  # noqa: S607
+            capture_output=True,
+            check=False,
+            env=_environment(),
+        )
+        configured = finished.stdout.decode("utf-8", "surrogateescape").strip()
+        return self.folder / configured if configured else top / "hooks"
 
     def head(self) -> str | None:
         """The commit that is checked out, or None before the first."""
@@ -190,7 +232,7 @@ def _environment() -> dict[str, str]:
     }
 
 
-def _run(folder: Path, *arguments: str, feed: str | None = None) -> str:
+def _run(folder: Path, *arguments: str, feed: str | None = None, index: str | None = None) -> str:
     try:
         finished = subprocess.run(  # noqa: S603 - fixed commands, no shell
             [*GIT, "-C", str(folder), *arguments],
@@ -199,7 +241,7 @@ def _run(folder: Path, *arguments: str, feed: str | None = None) -> str:
             capture_output=True,
             check=False,
             timeout=TIMEOUT_S,
-            env=_environment(),
+            env={**_environment(), **({} if index is None else {"GIT_INDEX_FILE": index})},
         )
     except FileNotFoundError as err:
         raise GitError("git is not installed") from err

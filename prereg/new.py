@@ -10,7 +10,13 @@ from manifests.files import write_atomically
 from manifests.names import is_slug
 
 TEMPLATE = Path(__file__).parent / "template"
-FILES = ("study.toml", "PREREGISTRATION.md", "DECISIONS.md")
+FILES = {
+    "study.toml": "study.toml",
+    "PREREGISTRATION.md": "PREREGISTRATION.md",
+    "DECISIONS.md": "DECISIONS.md",
+    ".gitattributes": "gitattributes",
+}
+"""File of the study -> file of the template."""
 
 
 def new_study(folder: Path) -> tuple[Path, ...]:
@@ -25,8 +31,8 @@ def new_study(folder: Path) -> tuple[Path, ...]:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise BeforehandError("exists and is not empty", where=str(folder), mend="name a new folder")
     title = name.replace("-", " ").replace("_", " ").capitalize()
-    for file in FILES:
-        text = (TEMPLATE / file).read_text(encoding="utf-8")
+    for file, template in FILES.items():
+        text = (TEMPLATE / template).read_text(encoding="utf-8")
         filled = text.replace("{name}", name).replace("{title}", title)
         write_atomically(folder / file, filled.encode("utf-8"))
     write_atomically(folder / "ledger.csv", empty_ledger())

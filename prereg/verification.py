@@ -39,6 +39,7 @@ class Verification:
     frozen_at: str | None = None
     n_pinned: int = 0
     diff: str = ""
+    difference: str = ""
     seals: tuple[Seal, ...] = ()
     first_commit: str | None = None
     first_commit_at: str | None = None
@@ -70,6 +71,8 @@ class Verification:
             f"seen: {seal.evidence.stated}"
             for seal in self.seals
         )
+        if self.difference:
+            lines.append(self.difference)
         if self.diff:
             lines.append(self.diff)
         lines.extend(f"not checked: {one}" for one in self.unchecked)
@@ -83,6 +86,7 @@ class Verification:
             "frozen_at": self.frozen_at,
             "block_sha256": {"recorded": self.expected, "actual": self.actual},
             "n_pinned": self.n_pinned,
+            "difference": self.difference,
             "diff": self.diff,
             "amendments": [
                 {
@@ -100,6 +104,34 @@ class Verification:
             "not_checked": list(self.unchecked),
             "proves": LIMITS,
         }
+
+
+def difference(frozen: str, now: str) -> str:
+    """One sentence when two different texts differ in little, else empty."""
+    if not now:
+        return ""
+    if [line.rstrip() for line in frozen.split("\n")] == [line.rstrip() for line in now.split("\n")]:
+        return "only white space at the ends of lines differs"
+    if frozen.split() == now.split():
+        return "only white space differs"
+    before, after = _parsed_design(frozen), _parsed_design(now)
+    if before is None or before != after:
+        return ""
+    return "the design reads the same; its text or the prose around it differs"
+
+
+def _parsed_design(text: str) -> dict[str, object] | None:
+    import tomllib  # noqa: PLC0415 - only a changed registration pays for it
+
+    from prereg.fences import Markdown  # noqa: PLC0415
+
+    fences = [
+        fence for fence in Markdown.scan(text.encode()).fences if fence.info.split() == ["toml", "design"]
+    ]
+    try:
+        return tomllib.loads(fences[0].content.decode()) if len(fences) == 1 else None
+    except tomllib.TOMLDecodeError:
+        return None
 
 
 def unified_diff(frozen: str, now: str) -> str:

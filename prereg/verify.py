@@ -14,7 +14,7 @@ from prereg.block import HASH_KEY, Block, find_block, with_lf
 from prereg.drift import drift, with_dates
 from prereg.registration import FILE_NAME, MEND, Registration, read_registration
 from prereg.strict import DamagedRecordError
-from prereg.verification import Verification, unified_diff
+from prereg.verification import Verification, difference, unified_diff
 
 TYPE_CHECKING = False  # typing is slow to import, and only its aliases are needed
 if TYPE_CHECKING:
@@ -103,6 +103,10 @@ def _with_amendments(
             *check_times(chain, frozen_at=record.frozen_at, now=now),
             *check_ledger_heads(chain, read_bytes(ledger) if ledger.exists() else None),
         ]
+    if (study / "report").is_dir():
+        from prereg.shown import check_bundles  # noqa: PLC0415 - most studies are verified before there is a bundle
+
+        findings += check_bundles(study, record, chain)
     return replace(result, findings=tuple(findings), seals=chain.seals if chain else ()), chain
 
 
@@ -152,6 +156,7 @@ def _against(
         frozen_at=record.frozen_at,
         n_pinned=len(record.pinned),
         diff=unified_diff(record.frozen_text, now) if status == "changed" else "",
+        difference=difference(record.frozen_text, now) if status == "changed" else "",
     )
 
 

@@ -25,7 +25,7 @@ def exit_code(command, *arguments):
 def test_a_new_study_has_everything_that_it_starts_from(tmp_path):
     folder = tmp_path / "studies" / "first-try"
     assert 0 == call(new, folder).exit_code
-    assert ["DECISIONS.md", "PREREGISTRATION.md", "ledger.csv", "study.toml"] == sorted(
+    assert [".gitattributes", "DECISIONS.md", "PREREGISTRATION.md", "ledger.csv", "study.toml"] == sorted(
         path.name for path in folder.iterdir()
     )
     assert header_line().encode() == (folder / "ledger.csv").read_bytes()
@@ -55,7 +55,7 @@ def test_a_folder_with_anything_in_it_is_left_alone(tmp_path):
 
 def test_an_empty_folder_may_become_a_study(tmp_path):
     (tmp_path / "x").mkdir()
-    assert 4 == len(new_study(tmp_path / "x"))
+    assert 5 == len(new_study(tmp_path / "x"))
 
 
 def test_check_freeze_and_verify_end_as_the_contract_says(tmp_path):

@@ -315,3 +315,36 @@ def test_an_ascii_terminal_does_not_stop_it(tmp_path):
 def test_it_says_what_a_hash_does_not_prove(study, capsys):
     main([str(study)])
     assert "not identity and not time" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        (b"Is it better?", b"Is it better?  ", "only white space at the ends of lines differs"),
+        (b"Is it better?", b"Is  it better?", "only white space differs"),
+        (b"k = 8,", b"k   =  8 ,", "the design reads the same; its text or the prose around it differs"),
+        (b'"0.05"', b"'0.05'", "the design reads the same; its text or the prose around it differs"),
+        (b'"0.05"', b'"0.06"', ""),
+    ],
+)
+def test_a_small_change_is_a_change_and_its_nature_is_said(tmp_path, old, new, says):
+    study = frozen_study(tmp_path)
+    edit(document(study), old, new)
+    assert ("changed", 1, says) == (verify(study).status, verify(study).exit_code, verify(study).difference)
+
+
+def test_a_bundle_that_was_built_on_another_block_is_found(tmp_path):
+    study = frozen_study(tmp_path)
+    (study / "report").mkdir()
+    (study / "report/aggregate.json").write_bytes(
+        b'{"registration": {"block_sha256": "' + verify(study).actual.encode() + b'"}}'
+    )
+    assert 0 == verify(study).exit_code
+    (study / "report/MANIFEST.json").write_bytes(
+        b'{"block_sha256": "' + b"a" * 64 + b'", "amendments_head": "2:' + b"b" * 64 + b'"}'
+    )
+    assert ["another registration", "a seal number 2"] == [
+        part
+        for part, what in zip(("another registration", "a seal number 2"), whats(verify(study)), strict=True)
+        if part in what
+    ]
