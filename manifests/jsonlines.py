@@ -34,9 +34,10 @@ class JsonLines:
 class JsonLineReader:
     """The objects of a stream, one at a time: memory holds one line. `findings` is whole once the iteration is over."""
 
-    def __init__(self, stream: BinaryIO, *, where: str) -> None:
+    def __init__(self, stream: BinaryIO, *, where: str, lines_before: int = 0) -> None:
         self._stream = stream
         self._where = where
+        self._first = lines_before + 1
         self._findings: list[Finding] = []
 
     @property
@@ -46,7 +47,7 @@ class JsonLineReader:
 
     def __iter__(self) -> Iterator[JsonLine]:
         """Blank lines are passed over, any other line that is no object is a finding."""
-        for number, raw in enumerate(self._stream, start=1):
+        for number, raw in enumerate(self._stream, start=self._first):
             line = raw.removeprefix(BOM) if number == 1 else raw
             if line.isspace() or not line:
                 continue

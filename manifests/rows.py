@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from manifests.errors import BeforehandError, Finding
 
 ROWS_FILE = "rows.parquet"
 """Name of the rows inside a unit's folder."""
+
+STATEMENTS_FILE = "statements.jsonl"
+"""Beside the rows where their source holds the problems' texts: problem_id and the sha256 of its text, one a line."""
 
 KEY = ("sampling", "problem_id", "sample_idx", "round", "cap_tokens")
 """What names a row, and the order in which rows lie."""
@@ -41,34 +45,47 @@ SCHEMA = pa.schema(
     ]
 )
 
+HEAVY = ("completion",)
+"""Columns that make up nearly all of a file's bytes; checks of everything else leave them on disk."""
+LIGHT = tuple(name for name in SCHEMA.names if name not in HEAVY)
+
 FINISH_REASONS = ("stop", "length", "error")
 NO_EXTRACTOR = "none"
 INFRASTRUCTURE = "infra:"
 """Prefix of the reasons that make a comparison invalid instead of a sample wrong."""
 
 
+def key_order(table: pa.Table) -> NDArray[np.int64]:
+    """The places of the rows when they are sorted by `KEY`; text by code point, equal keys as they stood."""
+    order = pc.sort_indices(table.select(list(KEY)), sort_keys=[(name, "ascending") for name in KEY])
+    return np.asarray(order.to_numpy(), dtype=np.int64)
+
+
 def in_key_order(table: pa.Table) -> pa.Table:
-    """The rows sorted by `KEY`; text by code point."""
-    return table.sort_by([(name, "ascending") for name in KEY])
-
-
-def rows_bytes(table: pa.Table) -> bytes:
-    """Parquet bytes of `table` in key order; the same table gives the same bytes under one pyarrow version."""
-    ordered = in_key_order(table.select(SCHEMA.names).cast(SCHEMA))
-    sink = io.BytesIO()
-    pq.write_table(ordered, sink, compression="zstd", write_statistics=True, store_schema=True)
-    return sink.getvalue()
+    """The rows sorted by `KEY`."""
+    return table.take(pa.array(key_order(table)))
 
 
 def read_rows(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     """The rows, or some of their columns; a damaged file or another schema is an error that names the file."""
+    batches = list(iterate_rows(path, columns))
+    kept = [field for field in SCHEMA if columns is None or field.name in columns]
+    return pa.Table.from_batches(batches, schema=pa.schema(kept))
+
+
+def iterate_rows(
+    path: Path, columns: Sequence[str] | None = None, *, rows_at_once: int = 65_536
+) -> Iterator[pa.RecordBatch]:
+    """The rows in batches, so that a file larger than memory can be read. Errors as `read_rows`."""
     try:
         with pq.ParquetFile(path) as file:
             if not file.schema_arrow.equals(SCHEMA):
                 raise BeforehandError(
                     "does not have the columns of a rows file", where=str(path), mend="import the rows again"
                 )
-            return file.read(columns=None if columns is None else list(columns))
+            yield from file.iter_batches(
+                batch_size=rows_at_once, columns=None if columns is None else list(columns)
+            )
     except (pa.ArrowException, OSError) as err:
         raise BeforehandError(
             f"is no readable Parquet file: {str(err).splitlines()[0]}",

@@ -7,7 +7,7 @@ from manifests.files import read_bytes
 from manifests.names import UnitId
 from manifests.records import UnitRecord
 from manifests.roster import check_overrides
-from manifests.rows import ROWS_FILE, check_rows, read_rows
+from manifests.rows import LIGHT, ROWS_FILE, check_rows, read_rows
 from manifests.stores import LocalStore, check_files, load_record
 from manifests.study import Study
 from pipeline.importing import count_rows
@@ -47,7 +47,7 @@ def _check_unit(store: LocalStore, design: Design, unit: UnitId) -> list[Finding
 def _check_rows(store: LocalStore, design: Design, record: UnitRecord) -> list[Finding]:
     where = record.unit
     try:
-        table = read_rows(store.folder(record.unit_id) / ROWS_FILE)
+        table = read_rows(store.folder(record.unit_id) / ROWS_FILE, LIGHT)
         counts = count_rows(table, plan_unit(design, record.unit_id))
     except BeforehandError as err:
         return [Finding(where=err.where, what=err.what, mend=err.mend)]

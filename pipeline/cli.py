@@ -52,12 +52,15 @@ def import_command(study: Path, files: tuple[str, ...], unit_text: str, map_path
     sources = [Source.parse(text) for text in files]
     done = import_unit(Study.open(study), UnitId.parse(unit_text, where="--unit"), sources, row_map=row_map)
     for part in done.sources:
-        if part.guessed:
-            note(f"{part.source.name}: guessed from its field names: {describe(part.row_map)}")
-        if part.n_left_out:
-            note(
-                f"{part.source.name}: {part.n_read} rows read, {part.n_left_out} left out by the map's `where`"
-            )
+        note(f"{part.name}: read by {part.importer}")
+        if part.guessed and part.row_map is not None:
+            note(f"{part.name}: guessed from its field names: {describe(part.row_map)}")
+        if part.tally.n_left_out:
+            note(f"{part.name}: {part.tally.n_read} rows read, {part.tally.n_left_out} left out")
+        for sentence in part.facts.notes:
+            note(f"{part.name}: {sentence}")
+    for sentence in done.record.deviations:
+        note(f"deviation: {sentence}")
     lines = [f"{done.record.unit}: {'written' if done.written else 'was there already, unchanged'}"]
     lines += [
         f"  {name}: {counts.got} of {counts.planned} planned rows, {counts.judged} judged, {counts.correct} correct"

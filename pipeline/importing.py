@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from manifests.digests import sha256_bytes, sha256_document
+from manifests.digests import sha256_file
 from manifests.errors import BeforehandError, Finding, FindingsError, NotInOrderError
-from manifests.importers.jsonl import NAME, Defaults, ImportedRows, read_jsonl
+from manifests.files import sync_folder
+from manifests.importers.headlines import differing_headlines
 from manifests.importers.mapping import RowMap
+from manifests.importers.reading import Defaults, Reading
+from manifests.importers.recognition import recognise
 from manifests.names import UnitId, is_slug
-from manifests.records import Counts, Origin, UnitFile, UnitRecord
-from manifests.rows import ROWS_FILE, check_rows, count_true, in_key_order, rows_bytes
+from manifests.records import Counts, Origin, SourceFile, UnitFile, UnitRecord
+from manifests.rows import ROWS_FILE, STATEMENTS_FILE, check_rows, count_true
+from manifests.sorting import RowsWriter
 from manifests.stores import LocalStore
 from manifests.study import Study
 from prereg.plan import UnitPlan, load_design, plan_problems, plan_unit
@@ -43,51 +52,154 @@ class Import:
     """What an import did: the record, what each source gave, and whether anything new was written."""
 
     record: UnitRecord
-    sources: tuple[ImportedRows, ...]
+    sources: tuple[Reading, ...]
     written: bool
 
 
 def import_unit(study: Study, unit: UnitId, sources: Sequence[Source], *, row_map: RowMap | None) -> Import:
-    """The unit lies in the study's store, or nothing does: every finding in the sources refuses the import."""
+    """The unit lies in the study's store, or nothing does: every finding in the sources refuses the import.
+
+    Rows are read, sorted and written in batches: memory holds no more than their keys and verdicts.
+    """
     design = load_design(study.registration_path)
     plan = plan_unit(design, unit)
     problem_ids = plan_problems(design, unit.benchmark, study.root).ids
-    imported = tuple(
-        read_jsonl(source.path, row_map=row_map, defaults=_defaults(plan, source)) for source in sources
+    readings = _open(sources, plan, row_map)
+    registration_sha256 = _frozen_block(study)
+    with _scratch(study, unit) as folder, ThreadPoolExecutor(max_workers=1) as beside:
+        digests = [beside.submit(_source_file, path) for reading in readings for path in reading.files]
+        writer = RowsWriter(folder)
+        for reading in readings:
+            for batch in reading.batches:
+                writer.add(batch)
+        rows = writer.light_rows()
+        _refuse_findings(unit, rows, plan, problem_ids, readings)
+        path = folder / ROWS_FILE
+        writer.write(path)
+        record = UnitRecord(
+            format="unit-record/1",
+            unit=str(unit),
+            system=plan.system,
+            benchmark=plan.benchmark,
+            protocol=plan.protocol_document,
+            prompts_sha256=None,
+            verifier=plan.verifier,
+            registration_sha256=registration_sha256,
+            origin=Origin(
+                kind="import",
+                importer=", ".join(sorted({reading.importer for reading in readings})),
+                sources=tuple(digest.result() for digest in digests),
+                map_sha256=None if readings[0].row_map is None else readings[0].row_map.sha256,
+                rows_read=sum(reading.tally.n_read for reading in readings),
+                rows_left_out=sum(reading.tally.n_left_out for reading in readings),
+            ),
+            files=tuple(
+                UnitFile(path=file.name, bytes=file.stat().st_size, sha256=sha256_file(file))
+                for file in (path, *_statements_file(folder, readings))
+            ),
+            counts=count_rows(rows, plan),
+            deviations=deviations(readings, rows),
+        )
+        written = _put(LocalStore(study.root), record, folder)
+    return Import(record=record, sources=readings, written=written)
+
+
+def _open(sources: Sequence[Source], plan: UnitPlan, row_map: RowMap | None) -> tuple[Reading, ...]:
+    """Every log opened, with its sampling and what the plan says where it is silent."""
+    by_path = {source.path: source for source in sources}
+    logs = recognise([source.path for source in sources], by_map=row_map is not None)
+    return tuple(log.read(defaults=_defaults(plan, by_path[log.file.path]), row_map=row_map) for log in logs)
+
+
+def _refuse_findings(
+    unit: UnitId,
+    rows: pa.Table,
+    plan: UnitPlan,
+    problem_ids: Sequence[str],
+    readings: Sequence[Reading],
+) -> None:
+    findings = [*_against_plan(rows, plan, problem_ids), *check_rows(rows, where=str(unit))]
+    if not rows.num_rows:
+        findings.append(
+            Finding(where=str(unit), what="no row is left of what was read", mend="mend `where` in the map")
+        )
+    findings.extend(
+        Finding(
+            where=place,
+            what=f"another statement stands under the problem id {problem_id!r} further up",
+            mend="one id names one problem: mend the ids in the source",
+        )
+        for reading in readings
+        for problem_id, place in reading.tally.restated.items()
     )
-    table = pa.concat_tables([part.table for part in imported])
-    findings = (*_against_plan(table, plan, problem_ids), *check_rows(in_key_order(table), where=str(unit)))
     if findings:
         raise FindingsError(
             "the rows do not fit the plan",
-            findings,
+            tuple(findings),
             where=str(unit),
             mend="mend the source, the map or the unit's name; nothing was written",
         )
-    data = rows_bytes(table)
-    record = UnitRecord(
-        format="unit-record/1",
-        unit=str(unit),
-        system=plan.system,
-        benchmark=plan.benchmark,
-        protocol=plan.protocol_document,
-        prompts_sha256=None,
-        verifier=plan.verifier,
-        registration_sha256=_frozen_block(study),
-        origin=Origin(
-            kind="import",
-            importer=NAME,
-            sources=tuple(part.source for part in imported),
-            map_sha256=sha256_document(imported[0].row_map.model_dump(mode="json")),
-            rows_read=sum(part.n_read for part in imported),
-            rows_left_out=sum(part.n_left_out for part in imported),
-        ),
-        files=(UnitFile(path=ROWS_FILE, bytes=len(data), sha256=sha256_bytes(data)),),
-        counts=count_rows(table, plan),
+
+
+@contextmanager
+def _scratch(study: Study, unit: UnitId) -> Iterator[Path]:
+    """A folder beside the units for what is not finished; it is gone afterwards, however the import ends."""
+    units = study.root / "units"
+    there = units.exists()
+    folder = units / f".{unit}.{os.getpid()}.partial"
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        folder.mkdir(parents=True)
+        yield folder
+    except OSError as err:
+        raise BeforehandError(
+            f"cannot be written: {err.strerror}",
+            where=str(err.filename or folder),
+            mend="free some space or mend the folder's permissions; nothing was written",
+        ) from err
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if not there and units.is_dir() and not any(units.iterdir()):
+            units.rmdir()
+
+
+def _put(store: LocalStore, record: UnitRecord, folder: Path) -> bool:
+    """The unit's files lie in the store, its record last; a unit that is there already is left as it is."""
+    if store.record_path(record.unit_id).exists():
+        return store.put(record, {})
+    target = store.folder(record.unit_id)
+    target.mkdir(parents=True, exist_ok=True)
+    for file in record.files:
+        with (folder / file.path).open("rb") as stream:
+            os.fsync(stream.fileno())
+        (folder / file.path).replace(target / file.path)
+    sync_folder(target)
+    return store.put(record, {})
+
+
+def _source_file(path: Path) -> SourceFile:
+    return SourceFile(name=path.name, bytes=path.stat().st_size, sha256=sha256_file(path))
+
+
+def _statements_file(folder: Path, readings: Sequence[Reading]) -> tuple[Path, ...]:
+    """Digests of the problems' texts, one a line, where the sources hold them."""
+    statements = {key: value for reading in readings for key, value in reading.tally.statements.items()}
+    if not statements:
+        return ()
+    path = folder / STATEMENTS_FILE
+    lines = (
+        json.dumps({"problem_id": key, "sha256": statements[key]}, ensure_ascii=False)
+        for key in sorted(statements)
     )
-    return Import(
-        record=record, sources=imported, written=LocalStore(study.root).put(record, {ROWS_FILE: data})
-    )
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return (path,)
+
+
+def deviations(readings: Sequence[Reading], rows: pa.Table) -> tuple[str, ...]:
+    """What the logs say went otherwise, verbatim, and each number they print that their rows do not give."""
+    stated = [text for reading in readings for text in reading.facts.deviations]
+    headlines = [headline for reading in readings for headline in reading.facts.headlines]
+    return (*stated, *differing_headlines(headlines, rows))
 
 
 def count_rows(table: pa.Table, plan: UnitPlan) -> dict[str, Counts]:
@@ -148,7 +260,7 @@ def _against_plan(table: pa.Table, plan: UnitPlan, problem_ids: Sequence[str]) -
             )
         )
     samplings = {sampling.name: sampling.samples for sampling in plan.protocol.samplings}
-    for name in sorted(set(table["sampling"].to_pylist()) - set(samplings)):
+    for name in sorted(set(pc.unique(table["sampling"]).to_pylist()) - set(samplings)):
         mend = f"its samplings are {', '.join(samplings)}"
         findings.append(Finding(where=where, what=f"the protocol has no sampling {name!r}", mend=mend))
     for name, samples in samplings.items():
@@ -160,7 +272,7 @@ def _against_plan(table: pa.Table, plan: UnitPlan, problem_ids: Sequence[str]) -
             findings.append(
                 Finding(where=where, what=what, mend="import them under a protocol that plans them")
             )
-    caps = sorted(set(table["cap_tokens"].to_pylist()) - {plan.protocol.cap_tokens})
+    caps = sorted(set(pc.unique(table["cap_tokens"]).to_pylist()) - {plan.protocol.cap_tokens})
     if caps:
         what = f"rows have a cap of {caps[0]} tokens, the protocol {plan.protocol.cap_tokens}"
         findings.append(
