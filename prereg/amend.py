@@ -138,6 +138,9 @@ def _check_names(amendment: Amendment, chain: Chain, design: Design) -> None:
         raise BeforehandError(
             f"touches {missing[0]!r}, which is no endpoint", where=f"{amendment.id} touches", mend=mend
         )
+    if any(seal.kind == "withdrawal" for seal in chain.seals):
+        mend = "register anew: beforehand prereg freeze NEW_STUDY --succeeds THIS_STUDY"
+        raise BeforehandError("comes after the registration was withdrawn", where=amendment.id, mend=mend)
     if amendment.confirms is not None:
         target = known.get(amendment.confirms)
         if target is None or target.kind != "proposal":

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from manifests.console import Outcome, reporting
+from prereg.power_cli import power
 
 FOLDER = click.Path(path_type=Path)
 
@@ -63,12 +64,13 @@ def witness(study: Path) -> Outcome:
 @prereg.command()
 @click.argument("study", type=FOLDER)
 @click.option("--acknowledge", metavar="TEXT", help="What exists already and who has seen it.")
+@click.option("--succeeds", metavar="STUDY", type=FOLDER, help="The withdrawn study that this one replaces.")
 @reporting
-def freeze(study: Path, acknowledge: str | None) -> Outcome:
+def freeze(study: Path, acknowledge: str | None, succeeds: Path | None) -> Outcome:
     """Record the block's hash, the block itself, the pinned files and what data exist already, once."""
     from prereg.freeze import freeze as freeze_study  # noqa: PLC0415
 
-    freezing = freeze_study(study, acknowledge=acknowledge)
+    freezing = freeze_study(study, acknowledge=acknowledge, succeeds=succeeds)
     registration = freezing.registration
     first = "finished an interrupted freeze" if freezing.finished_interrupted else "frozen"
     text = "\n".join(
@@ -148,3 +150,6 @@ def hook_install(folder: Path) -> Outcome:
         [*(f"wrote {path}" for path in paths), "git commit --no-verify goes past it: let CI verify too"]
     )
     return Outcome(text=text, document={"hooks": [str(path) for path in paths]})
+
+
+prereg.add_command(power)

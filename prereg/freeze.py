@@ -21,6 +21,7 @@ from prereg.git import GitError, Repository
 from prereg.looking import HubListing, look
 from prereg.registration import Registration, parse_registration, write_once
 from prereg.search import Limits
+from prereg.succession import succession
 from prereg.witness import Witness
 
 ACKNOWLEDGE = (
@@ -45,12 +46,14 @@ def freeze(
     study: Path,
     *,
     acknowledge: str | None = None,
+    succeeds: Path | None = None,
     now: Callable[[], datetime] = clock,
     limits: Limits | None = None,
     hub: HubListing | None = None,
 ) -> Freezing:
     """The registration is frozen: `registration.json` and the line `PREREG_SHA256:` are on disk.
 
+    succeeds: the study whose withdrawn registration this one replaces.
     acknowledge: what the author says of the data that exist already; without it, data that touch the design stop the freeze.
     Raises FindingsError with everything that is missing, or with the data found; BeforehandError when the study is frozen already.
     """
@@ -82,6 +85,7 @@ def freeze(
         acknowledged=acknowledge,
         witness=witness.document(),
         git=_git_state(study),
+        succeeds=None if succeeds is None else succession(study, succeeds).document(),
     )
     write_once(opened.freeze_record_path, registration.dump())
     _write_hash_line(opened.registration_path, examination.data, block)

@@ -71,6 +71,7 @@ class Verification:
             f"seen: {seal.evidence.stated}"
             for seal in self.seals
         )
+        lines.extend(f"withdrawn by {seal.id}" for seal in self.seals if seal.kind == "withdrawal")
         if self.difference:
             lines.append(self.difference)
         if self.diff:
@@ -88,6 +89,7 @@ class Verification:
             "n_pinned": self.n_pinned,
             "difference": self.difference,
             "diff": self.diff,
+            "withdrawn_by": next((seal.id for seal in self.seals if seal.kind == "withdrawal"), None),
             "amendments": [
                 {
                     "id": seal.id,

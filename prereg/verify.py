@@ -103,6 +103,10 @@ def _with_amendments(
             *check_times(chain, frozen_at=record.frozen_at, now=now),
             *check_ledger_heads(chain, read_bytes(ledger) if ledger.exists() else None),
         ]
+    if record.succeeds is not None:
+        from prereg.succession import check_succession  # noqa: PLC0415 - it imports this module
+
+        findings += check_succession(study, record)
     if (study / "report").is_dir():
         from prereg.shown import check_bundles  # noqa: PLC0415 - most studies are verified before there is a bundle
 

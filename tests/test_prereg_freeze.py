@@ -120,7 +120,7 @@ def test_drift_of_a_pinned_file_its_size_and_its_strata_are_found(tmp_path):
     for expected in (
         "benchmarks.toy.sha256 problems/toy.jsonl has the sha256",
         "benchmarks.toy.n is 10, and problems/toy.jsonl holds 11 problems",
-        "endpoints.S1.test.strata the field 'family' is missing",
+        "endpoints.S1.test the field 'family' is missing",
         "systems.sft.config configs/sft.toml cannot be read: No such file",
     ):
         assert expected in found
