@@ -9,13 +9,14 @@ from pathlib import Path
 
 import click
 
+from ledger.appending import append, moment
 from ledger.book import Ledger
 from ledger.cells import BASES, BILLINGS, BOUGHT, STATUSES
 from ledger.entries import Entry
 from ledger.prices import PriceOptions, price_of
 from ledger.reading_cli import STUDY
 from ledger.reservations import find_reservation, release_row
-from ledger.writing_cli import NOTE, PHASE, TIME, UNITS, append, moment
+from ledger.writing_cli import NOTE, PHASE, TIME, UNITS
 from manifests.console import Outcome, reporting
 
 _OPTIONS = (

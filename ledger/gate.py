@@ -9,7 +9,11 @@ from decimal import Decimal
 from ledger.budget import CapStanding, balance, committed
 from ledger.entries import Entry
 from ledger.money import ZERO, shown
-from manifests.errors import Finding
+from manifests.errors import Finding, FindingsError, NotInOrderError
+
+
+class OverCapError(NotInOrderError, FindingsError):
+    """Money that no cap allows is not reserved: exit code 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +82,14 @@ def gate(entries: Sequence[Entry], *, high_usd: Decimal, phase: str = "", job_id
             )
         )
     return Gate(lines=tuple(lines), findings=tuple(findings))
+
+
+def within_caps(entries: Sequence[Entry], reservation: Entry) -> Entry:
+    """The reservation, if every cap that applies allows it; else OverCapError with the caps that do not."""
+    held = gate(entries, high_usd=reservation.amount_usd, phase=reservation.phase, job_id=reservation.job_id)
+    if not held.is_open:
+        raise OverCapError("the gate is closed, nothing was reserved", held.findings)
+    return reservation
 
 
 def _job_ceiling(caps: Sequence[CapStanding], *, phase: str, job_id: str) -> CapStanding | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from ledger.appending import moment
 from ledger.book import Book, Ledger
 from ledger.counters import counter_findings, read_counter, read_counter_values
 from ledger.entries import Entry
@@ -19,7 +20,7 @@ from ledger.prices import parse_day, priced, rate_tables
 from ledger.reading_cli import STUDY, read_study
 from ledger.reconcile import Reconciliation, reconcile
 from ledger.render import entry_document, entry_sentence
-from ledger.writing_cli import PHASE, moment
+from ledger.writing_cli import PHASE
 from manifests.console import Outcome, reporting
 from manifests.errors import BeforehandError, Finding
 

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
-from ledger import budget
-from ledger.book import Book, Ledger, Plan, read_ledger
+from ledger.appending import append, moment
+from ledger.book import Ledger
 from ledger.cells import BASES, BOUGHT, STATUSES
-from ledger.entries import Entry, parse_time
-from ledger.gate import gate
+from ledger.entries import Entry
+from ledger.gate import within_caps
 from ledger.money import parse_number, parse_usd
-from ledger.place import find_ledger
 from ledger.reading_cli import STUDY
-from ledger.render import balance_document, entry_document, written_text
 from ledger.reservations import find_reservation, release_row
-from manifests.console import Outcome, note, reporting
-from manifests.errors import BeforehandError, FindingsError, NotInOrderError
+from manifests.console import Outcome, reporting
+from manifests.errors import BeforehandError
 
 PHASE = click.option("--phase", default="", help="Phase of the study, such as P4.")
 NOTE = click.option("--note", "remark", default="", help="One line of prose.")
@@ -27,10 +24,6 @@ TIME = click.option("--time", "time_text", default=None, metavar="UTC", help="Wh
 UNITS = click.option(
     "--unit", "units", multiple=True, help="A unit that the money serves; may be given twice."
 )
-
-
-class OverCapError(NotInOrderError, FindingsError):
-    """Money that no cap allows is not reserved: exit code 1."""
 
 
 @click.command("cap")
@@ -105,7 +98,7 @@ def reserve(
         amount_usd=parse_usd(high, where="--high"),
         note=remark,
     )
-    return append(study, lambda ledger: within_caps(ledger, entry))
+    return append(study, lambda ledger: (within_caps(ledger.entries, entry),))
 
 
 @click.command("release")
@@ -225,38 +218,3 @@ def import_unit(
         note=f"from {source}",
     )
     return append(study, lambda _: (entry,))
-
-
-def within_caps(ledger: Ledger, entry: Entry) -> tuple[Entry, ...]:
-    """The reservation, if every cap allows it."""
-    held = gate(ledger.entries, high_usd=entry.amount_usd, phase=entry.phase, job_id=entry.job_id)
-    if not held.is_open:
-        raise OverCapError("the gate is closed, nothing was reserved", held.findings)
-    return (entry,)
-
-
-def moment(text: str | None) -> datetime:
-    """The time given, which may not lie in the future, or now."""
-    now = datetime.now(UTC).replace(microsecond=0)
-    given = now if text is None else parse_time(text, where="--time")
-    if given > now:
-        raise BeforehandError(f"{text!r} lies in the future", where="--time", mend="leave it out for now")
-    return given
-
-
-def append(study: Path, plan: Plan) -> Outcome:
-    """Append the planned rows and say what stands now."""
-    place = find_ledger(study)
-    book = Book(place.path, study_name=place.study_name)
-    rows = book.append_planned(plan)
-    if book.dropped_bytes:
-        note(f"dropped a torn tail of {book.dropped_bytes} bytes that a killed command had left")
-    ledger = read_ledger(place.path, study_name=place.study_name)
-    standing = budget.balance(ledger.entries)
-    return Outcome(
-        text=written_text(rows, standing),
-        document={
-            "rows": [entry_document(row) for row in rows],
-            "balance": balance_document(standing, ledger.head),
-        },
-    )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from ledger_rows import STUDY, booking, cap, file_of, ledger_file
 
 import beforehand
 from ledger.book import read_ledger
+from ledger.entries import format_time
 from manifests.console import run
 
 
@@ -374,3 +376,9 @@ def test_the_balance_lists_open_reservations(call):
     call("cap", "--amount", "100", "--by", "user")
     call("reserve", "--high", "5", "--job", "j9")
     assert "open reservation, row 2: 5.00 USD j9" in call("balance")[1]
+
+
+def test_a_time_a_minute_ahead_is_refused_although_two_clocks_may_differ(call, study):
+    soon = format_time(datetime.now(UTC) + timedelta(minutes=1))
+    code, _, err = call("book", "--job", "a", "--basis", "stated", "--amount", "1", "--time", soon)
+    assert (2, True) == (code, "--time: " in err and "lies in the future" in err)

@@ -50,6 +50,10 @@ def test_a_resume_that_starts_below_is_found_and_summed(before, after):
     assert ((len(before),), sum(before) + sum(after) + Decimal("0.001")) == (counter.restarts, counter.real)
 
 
+def test_a_counter_that_stands_still_has_not_restarted():
+    assert () == read_counter((Decimal(1), Decimal(1), Decimal(2))).restarts
+
+
 def test_an_empty_log_used_nothing():
     assert Decimal(0) == read_counter(()).real
 

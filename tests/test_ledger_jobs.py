@@ -114,6 +114,20 @@ def test_a_list_that_was_cut_at_a_hundred_is_noticed(tmp_path, count, expected):
     )
 
 
+def test_a_hundred_inspected_jobs_are_no_cut_list(tmp_path):
+    records = [job(f"j{number}") | {"status": {"stage": "COMPLETED"}} for number in range(100)]
+    assert () == told(tmp_path, *records).findings
+
+
+def test_a_charge_that_differs_from_the_platforms_statement_is_named(tmp_path):
+    (tmp_path / "jobs.csv").write_text(
+        "job_id,flavor,stage,cost_usd\njob-1,a100-large,COMPLETED,2.51\n", encoding="utf-8"
+    )
+    rows = chained(booking("job-1", basis="stated"))
+    held = reconcile(rows, read_jobs(tmp_path / "jobs.csv").jobs)
+    assert ["job job-1: cost 2.510000 USD by the platform's statement, booked 2.500000 USD"] == whats(held)
+
+
 def test_a_list_that_names_a_job_twice_is_noticed(tmp_path):
     assert "lists job a twice" in told(tmp_path, job("a"), job("a")).findings[0].what
 
