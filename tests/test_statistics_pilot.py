@@ -10,11 +10,7 @@ from report.statistics.bootstrap import BootstrapResult, paired_bootstrap
 from report.statistics.mcnemar import McNemarResult, mcnemar_exact
 from report.statistics.pass_at_k import solved_at_k
 
-PILOT = Path(__file__).parents[1].parent / "shared" / "data" / "smollm2_raft"
-pytestmark = pytest.mark.skipif(
-    not PILOT.is_dir(),
-    reason="the pilot's rows are not at ../shared/data/smollm2_raft: recomputation not checked",
-)
+PILOT = Path(__file__).parents[1] / "studies/smollm2-raft-pilot/raw"
 
 
 def outcomes(file: str, *, held_out: bool = False) -> dict[str, list[bool]]:
