@@ -79,12 +79,3 @@ def access(
         if not one.touches or set(one.touches) & set(names)
     ]
     return highest([*shown, *logged, *sealed])
-
-
-def is_retrospective(design: Design, witness: Witness, endpoint_id: str) -> bool:
-    """True when, at the freeze, the candidate's data existed, or judged data of either side: the plan is younger than they are."""
-    baseline, candidate = design.sides(endpoint_id)
-    theirs = witness.touching_side(candidate.system.name, candidate.unit.benchmark)
-    ours = witness.touching_side(baseline.system.name, baseline.unit.benchmark)
-    judged = {"verdicts", "results"}
-    return any(one.kind in KINDS for one in theirs) or any(KINDS.get(one.kind) in judged for one in ours)
