@@ -34,7 +34,7 @@ class Bases:
 
     quoted_usd: Decimal
     floor_usd: Decimal
-    wall_clock_rows: int
+    wall_clock_bookings: int
 
     @property
     def wall_clock_usd(self) -> Decimal:
@@ -46,8 +46,8 @@ class Bases:
         return (
             f"Quoted: {shown(self.quoted_usd)} USD, occupancy x rate including aborted work. "
             f"The platform's own running seconds and bills give {shown(self.floor_usd)} USD; this is a floor, because "
-            f"canceled jobs report no duration. {shown(self.wall_clock_usd)} USD, {self.wall_clock_rows} "
-            f"row{'' if self.wall_clock_rows == 1 else 's'}, are booked on the wall clock."
+            f"canceled jobs report no duration. {shown(self.wall_clock_usd)} USD, of {self.wall_clock_bookings} "
+            f"booking{'' if self.wall_clock_bookings == 1 else 's'}, rest on the wall clock."
         )
 
 
@@ -121,11 +121,13 @@ def bases(entries: Sequence[Entry]) -> Bases:
     """The quoted total and the platform's floor."""
     money = _money_rows(entries)
     floor = sum((entry.amount_usd for entry in money if entry.basis in PLATFORM_BASES), ZERO)
-    wall_clock = sum(entry.basis not in PLATFORM_BASES and entry.amount_usd != 0 for entry in money)
+    wall_clock = {
+        _booking_seq(entry) for entry in money if entry.basis not in PLATFORM_BASES and entry.amount_usd != 0
+    }
     return Bases(
         quoted_usd=sum((entry.amount_usd for entry in money), ZERO),
         floor_usd=floor,
-        wall_clock_rows=wall_clock,
+        wall_clock_bookings=len(wall_clock),
     )
 
 

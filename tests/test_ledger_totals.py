@@ -72,7 +72,7 @@ def test_the_probe_counts_its_running_seconds_in_the_floor_and_its_wall_clock_on
         f"{both.quoted_usd:f}",
         f"{both.floor_usd:f}",
         f"{both.wall_clock_usd:f}",
-        both.wall_clock_rows,
+        both.wall_clock_bookings,
     )
     assert "Quoted: 0.82 USD, occupancy x rate including aborted work" in str(both)
 
