@@ -65,25 +65,33 @@ def witness(study: Path) -> Outcome:
 @click.argument("study", type=FOLDER)
 @click.option("--acknowledge", metavar="TEXT", help="What exists already and who has seen it.")
 @click.option("--succeeds", metavar="STUDY", type=FOLDER, help="The withdrawn study that this one replaces.")
+@click.option("--timestamp", "url", metavar="URL", help="Ask this RFC 3161 authority for a token.")
 @reporting
-def freeze(study: Path, acknowledge: str | None, succeeds: Path | None) -> Outcome:
+def freeze(study: Path, acknowledge: str | None, succeeds: Path | None, url: str | None) -> Outcome:
     """Record the block's hash, the block itself, the pinned files and what data exist already, once."""
     from prereg.freeze import freeze as freeze_study  # noqa: PLC0415
 
     freezing = freeze_study(study, acknowledge=acknowledge, succeeds=succeeds)
     registration = freezing.registration
+    stamped = "owed"
+    if url is not None:
+        from prereg.timestamp import stamp  # noqa: PLC0415
+
+        stamped = stamp(study, url).at_utc
     first = "finished an interrupted freeze" if freezing.finished_interrupted else "frozen"
     text = "\n".join(
         [
             f"{first} at {registration.frozen_at}",
             f"sha256 {registration.block_sha256}",
             f"pinned files: {len(registration.pinned)}",
+            f"timestamp: {stamped}",
             "commit registration.json and PREREGISTRATION.md now: the hash proves integrity, only others can prove the time",
         ]
     )
     document = {
         "block_sha256": registration.block_sha256,
         "frozen_at": registration.frozen_at,
+        "timestamp": stamped,
         "record_sha256": registration.record_sha256,
         "finished_interrupted": freezing.finished_interrupted,
         "pinned": [{"path": file.path, "sha256": file.sha256} for file in registration.pinned],
@@ -93,12 +101,33 @@ def freeze(study: Path, acknowledge: str | None, succeeds: Path | None) -> Outco
 
 @prereg.command()
 @click.argument("study", type=FOLDER)
+@click.option("--url", required=True, help="The RFC 3161 authority.")
 @reporting
-def verify(study: Path) -> Outcome:
+def timestamp(study: Path, url: str) -> Outcome:
+    """Ask an authority for a token that says when the frozen record existed at the latest."""
+    from prereg.timestamp import FILE_NAME, stamp  # noqa: PLC0415
+
+    token = stamp(study, url)
+    return Outcome(
+        text=f"stamped at {token.at_utc}; commit {FILE_NAME}",
+        document={"at": token.at_utc, "sha256": token.sha256},
+    )
+
+
+@prereg.command()
+@click.argument("study", type=FOLDER)
+@click.option(
+    "--authority",
+    metavar="CERTIFICATE",
+    type=FOLDER,
+    help="Certificate of the authority that stamped the record.",
+)
+@reporting
+def verify(study: Path, authority: Path | None) -> Outcome:
     """Compare the registration with its record and with git history (verify-prereg does the same on a bare Python)."""
     from prereg.verify import verify as verify_study  # noqa: PLC0415
 
-    result = verify_study(study, history=True)
+    result = verify_study(study, history=True, authority=authority)
     return Outcome(
         text=result.text, document=result.document, findings=result.findings, exit_code=result.exit_code
     )

@@ -8,6 +8,7 @@ for existing data, not that there were none. What stands inside them is read by 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from prereg.strict import DamagedRecordError, Fields
 
 FORMAT = "registration/1"
 FILE_NAME = "registration.json"
+DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 MEND = "restore it from version control: freeze writes it once and nothing ever rewrites it"
 
 
@@ -97,6 +99,8 @@ def parse_registration(data: bytes, *, where: str) -> Registration:
     )
     if fields.text("format") != FORMAT:
         fields.wrong("format", f"is not {FORMAT}")
+    if not is_moment(registration.frozen_at):
+        fields.wrong("frozen_at", "is no time in UTC")
     recorded = fields.sha256("record_sha256")
     fields.finish()
     if not fields.findings:
@@ -104,6 +108,12 @@ def parse_registration(data: bytes, *, where: str) -> Registration:
     if fields.findings:
         raise DamagedRecordError(tuple(fields.findings), where=where)
     return registration
+
+
+def is_moment(text: str) -> bool:
+    """True for a time as the records write it: `2026-08-26T12:00:00Z`, of a day that its month can have."""
+    match = re.fullmatch(r"\d{4}-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ", text, re.ASCII)
+    return match is not None and 1 <= int(match[1]) <= 12 and 1 <= int(match[2]) <= DAYS[int(match[1]) - 1]
 
 
 def _pinned(fields: Fields) -> PinnedFile:

@@ -12,6 +12,7 @@ from manifests.canonical import canonical_json
 from manifests.digests import sha256_bytes, sha256_document
 from manifests.errors import BeforehandError, Finding
 from manifests.jsonfile import parse_json
+from prereg.registration import is_moment
 from prereg.strict import Fields
 
 FORMAT = "seal/1"
@@ -143,6 +144,8 @@ def _parse(line: bytes, place: str) -> tuple[Seal | None, list[Finding]]:
         evidence=_evidence(evidence),
         prev=fields.sha256("prev"),
     )
+    if not is_moment(seal.sealed_at):
+        fields.wrong("sealed_at", "is no time in UTC")
     for key in ("format", "sha256", "hash"):
         fields.text(key)
     fields.finish()

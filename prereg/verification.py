@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     Status = Literal["unchanged", "line_endings_only", "changed", "record_altered", "not_frozen"]
 
 LIMITS = "Hashes prove integrity, not identity and not time."
-TIMESTAMP = "owed"
-"""No timestamp token can be stored yet; until one is, the time of a freeze rests on clocks and commits."""
-
 MOST_DIFF_LINES = 4000
 SENTENCES = {
     "unchanged": "the block is, byte for byte, what was frozen",
@@ -40,6 +37,7 @@ class Verification:
     n_pinned: int = 0
     diff: str = ""
     difference: str = ""
+    timestamp: str = "owed"
     seals: tuple[Seal, ...] = ()
     first_commit: str | None = None
     first_commit_at: str | None = None
@@ -56,7 +54,7 @@ class Verification:
         lines = [f"{self.status.replace('_', ' ')}: {SENTENCES[self.status]}"]
         if self.frozen_at is not None:
             lines.append(
-                f"frozen at {self.frozen_at}, by the clock of the machine that froze it (timestamp: {TIMESTAMP})"
+                f"frozen at {self.frozen_at}, by the clock of the machine that froze it (timestamp: {self.timestamp})"
             )
             lines.append(
                 f"sha256 {self.expected}" + (f", now {self.actual}" if self.actual != self.expected else "")
@@ -102,7 +100,7 @@ class Verification:
                 for seal in self.seals
             ],
             "first_commit": {"commit": self.first_commit, "at": self.first_commit_at},
-            "timestamp": TIMESTAMP,
+            "timestamp": self.timestamp,
             "not_checked": list(self.unchecked),
             "proves": LIMITS,
         }

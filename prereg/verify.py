@@ -27,10 +27,12 @@ if TYPE_CHECKING:
 DOCUMENT = "PREREGISTRATION.md"
 
 
-def verify(study: Path, *, now: str | None = None, history: bool = False) -> Verification:
+def verify(
+    study: Path, *, now: str | None = None, history: bool = False, authority: Path | None = None
+) -> Verification:
     """Compare the registration with its record.
 
-    now: UTC, to tell dates that have not come. history: hold it against git too; else that is listed as not checked.
+    now: UTC, to tell dates that have not come. authority: certificate of the one that stamped the record. history: hold it against git too; else that is listed as not checked.
     Raises BeforehandError only where there is no study.
     """
     record_path, document_path = study / FILE_NAME, study / DOCUMENT
@@ -51,6 +53,11 @@ def verify(study: Path, *, now: str | None = None, history: bool = False) -> Ver
         return _against(record, study, "changed", actual=None, now="", findings=(gone,))
     data = read_bytes(document_path)
     result, chain = _with_amendments(_compare(record, study, data), record, study, data, now or _in_an_hour())
+    if (study / "registration.tsr").exists():
+        from prereg.timestamp import check_stamp  # noqa: PLC0415 - urllib is slow to import
+
+        stamp = check_stamp(study, record, authority=authority)
+        result = replace(result, timestamp=stamp.state, findings=(*result.findings, *stamp.findings))
     return _with_history(result, record, study, chain) if history else result
 
 
@@ -200,19 +207,21 @@ def _hash_line_findings(block: Block, record: Registration) -> tuple[Finding, ..
 
 
 OPTIONS = frozenset({"--json", "--history", "--help", "-h"})
-USAGE = """usage: verify-prereg STUDY [--history] [--json]
+USAGE = """usage: verify-prereg STUDY [--history] [--authority=CERTIFICATE] [--json]
 
-Is the registration of the study folder what was frozen? --history holds it against git; --json prints one JSON document on stdout.
+Is the registration of the study folder what was frozen? --history holds it against git; --authority checks the signature of its timestamp; --json prints one JSON document on stdout.
 exit codes: 0 unchanged, 1 anything else, 2 wrong use or input, 70 a bug of ours"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """`verify-prereg STUDY [--history] [--json]`. 0 unchanged, 1 otherwise, 2 wrong use or input, 70 a bug of ours."""
+    """`verify-prereg STUDY [--history] [--authority=CERTIFICATE] [--json]`. 0 unchanged, 1 otherwise, 2 wrong use or input, 70 a bug of ours."""
     # Read by hand: argparse alone takes as long to import as everything that verify does.
     given = list(sys.argv[1:] if argv is None else argv)
     as_json = "--json" in given
     names = [one for one in given if not one.startswith("-")]
-    unknown = [one for one in given if one.startswith("-") and one not in OPTIONS]
+    certificates = [one.partition("=")[2] for one in given if one.startswith("--authority=")]
+    flags = [one for one in given if one.startswith("-") and not one.startswith("--authority=")]
+    unknown = [one for one in flags if one not in OPTIONS]
     if {"--help", "-h"} & set(given):
         _say(USAGE, sys.stdout)
         return EXIT_CLEAN
@@ -222,7 +231,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             BeforehandError(what, where="verify-prereg", mend=USAGE.partition("\n")[0]), as_json=as_json
         )
     try:
-        result = verify(Path(names[0]), history="--history" in given)
+        result = verify(
+            Path(names[0]),
+            history="--history" in given,
+            authority=Path(certificates[-1]) if certificates else None,
+        )
     except BeforehandError as err:
         return _failed(err, as_json=as_json)
     except Exception:  # noqa: BLE001 - the last line of defence: a bug of ours, said as such

@@ -280,7 +280,9 @@ def test_json_is_one_document_in_every_outcome(tmp_path, capsys):
     assert "is not a folder" == json.loads(capsys.readouterr().out)["error"]["what"]
 
 
-@pytest.mark.parametrize("arguments", [[], ["--nonsense", "x"], ["a", "b"], ["--json"]])
+@pytest.mark.parametrize(
+    "arguments", [[], ["--nonsense", "x"], ["a", "b"], ["--json"], ["x", "--authority"], ["x", "--json=1"]]
+)
 def test_wrong_use_exits_2_and_says_how_it_is_used(arguments, capsys):
     assert 2 == main(arguments)
     printed = capsys.readouterr()
@@ -348,3 +350,23 @@ def test_a_bundle_that_was_built_on_another_block_is_found(tmp_path):
         for part, what in zip(("another registration", "a seal number 2"), whats(verify(study)), strict=True)
         if part in what
     ]
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "yesterday",
+        "2026-13-01T00:00:00Z",
+        "2026-02-30T00:00:00Z",
+        "2026-01-01",
+        "2026-01-01T24:00:00Z",
+        "２026-01-01T00:00:00Z",
+    ],
+)
+def test_a_sealed_record_whose_time_is_none_is_altered(tmp_path, moment):
+    study = frozen_study(tmp_path)
+    record = json.loads((study / "registration.json").read_bytes())
+    del record["record_sha256"]
+    record["frozen_at"] = moment
+    (study / "registration.json").write_bytes(dump_json({**record, "record_sha256": sha256_document(record)}))
+    assert ("record_altered", ["is no time in UTC"]) == (verify(study).status, whats(verify(study)))
