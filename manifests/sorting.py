@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from manifests.rows import HEAVY, SCHEMA, key_order
 
-RUN_BYTES = 64 * 1024 * 1024
+RUN_BYTES = 32 * 1024 * 1024
 SLICE_BYTES = 1024 * 1024
-GROUP_ROWS, GROUP_BYTES = 65_536, 64 * 1024 * 1024
+GROUP_ROWS, GROUP_BYTES = 65_536, 32 * 1024 * 1024
 """A row group ends at whichever comes first. Both are functions of the rows alone, so that the bytes are too."""
 
 

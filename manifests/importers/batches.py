@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from manifests.errors import BeforehandError, Finding, FindingsError
 from manifests.importers.cells import CASTS, Cast
-from manifests.importers.reading import Tally
+from manifests.importers.reading import Defaults, Tally
 from manifests.jsonlines import MOST_FINDINGS
 from manifests.rows import SCHEMA
 
@@ -140,9 +140,13 @@ def _constant(count: int, schema_field: pa.Field) -> pa.Array:
     return pa.nulls(count, schema_field.type)
 
 
-def batches_of_raw_rows(rows: Iterable[RawRow], path: Path, tally: Tally) -> Iterator[pa.RecordBatch]:
+def batches_of_raw_rows(
+    rows: Iterable[RawRow], path: Path, tally: Tally, defaults: Defaults
+) -> Iterator[pa.RecordBatch]:
     """Cast the rows of an importer that knows its format."""
     columns = {name: _attribute(name, CASTS[name]) for name in SCHEMA.names}
+    if defaults.cap_tokens is None:  # without a plan, a cap may be unknown
+        columns["cap_tokens"] = _attribute("cap_tokens", CASTS["max_tokens"])
     refusals = Refusals()
     for chunk in chunks(rows, lambda row: row.size):
         tally.n_read += len(chunk)

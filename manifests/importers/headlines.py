@@ -16,24 +16,40 @@ TOLERANCE = 5e-4
 
 
 def differing_headlines(headlines: Sequence[Headline], rows: pa.Table) -> tuple[str, ...]:
-    """One sentence for each headline that is over another number of samples, or has another value, than the rows give."""
+    """One sentence for each headline that is over another number of samples, or has another value, than the rows give.
+
+    A mean over samples and a mean over problems are both taken as agreement: logs do not say which they print.
+    """
+    sentences = []
+    for headline in headlines:
+        part = (
+            rows if headline.sampling is None else rows.filter(pc.equal(rows["sampling"], headline.sampling))
+        )
+        sentence = _difference(headline, part)
+        if sentence is not None:
+            over = "" if headline.n is None else f" over {headline.n} samples"
+            sentences.append(
+                f"{DIFFERS}the source says {headline.name} = {headline.value:.4g}{over}, {sentence}"
+            )
+    return tuple(sentences)
+
+
+def _difference(headline: Headline, rows: pa.Table) -> str | None:
     verdicts = rows["correct"]
     judged = len(verdicts) - verdicts.null_count
     correct = int(pc.sum(verdicts).as_py() or 0)
-    sentences = []
-    for headline in headlines:
-        over = "" if headline.n is None else f" over {headline.n} samples"
-        stated = f"{DIFFERS}the source says {headline.name} = {headline.value:.4g}{over}"
-        if headline.n is not None and headline.n != rows.num_rows:
-            sentences.append(f"{stated}, it holds {rows.num_rows} rows")
-        elif not judged:
-            sentences.append(f"{stated}, no row has a verdict")
-        elif abs(correct / judged - headline.value) > TOLERANCE:
-            sentences.append(
-                f"{stated}, {correct} of {judged} judged rows are correct ({correct / judged:.4f})"
-            )
-        elif judged < rows.num_rows:
-            sentences.append(
-                f"{stated}, which leaves out {rows.num_rows - judged} of {rows.num_rows} rows: no verdict"
-            )
-    return tuple(sentences)
+    if headline.n is not None and headline.n != rows.num_rows:
+        return f"it holds {rows.num_rows} rows"
+    if not judged:
+        return "no row has a verdict"
+    if min(abs(mean - headline.value) for mean in (correct / judged, _mean_over_problems(rows))) > TOLERANCE:
+        return f"{correct} of {judged} judged rows are correct ({correct / judged:.4f})"
+    if judged < rows.num_rows:
+        return f"which leaves out {rows.num_rows - judged} of {rows.num_rows} rows: they have no verdict"
+    return None
+
+
+def _mean_over_problems(rows: pa.Table) -> float:
+    numbers = rows.select(["problem_id"]).append_column("correct", rows["correct"].cast(pa.float64()))
+    means = numbers.group_by("problem_id").aggregate([("correct", "mean")])["correct_mean"]
+    return float(pc.mean(means).as_py())

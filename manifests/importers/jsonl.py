@@ -43,7 +43,7 @@ class JsonlImporter:
         """Open the log; without a map one is guessed from its first object."""
         del companions
         path = log.path
-        first = _first(path)
+        first = first_object(path)
         used = (
             guess_map(first.value, where=str(path), statements=defaults.statements)
             if row_map is None
@@ -60,16 +60,28 @@ class JsonlImporter:
         )
 
 
-def _first(path: Path) -> JsonLine:
+def first_object(path: Path) -> JsonLine:
     """The first object; a file without one says why."""
     with path.open("rb") as stream:
         reader = JsonLineReader(stream, where=path.name)
         first = next(iter(reader), None)
     if first is None:
-        if reader.findings:
-            raise FindingsError("cannot be read to the end", reader.findings, where=str(path))
+        _refuse_unread(reader.findings, path)
         raise nothing_in(path)
     return first
+
+
+def objects_of(path: Path) -> Iterator[JsonLine]:
+    """Every object of the file; raises at the end where a line was none."""
+    with path.open("rb") as stream:
+        reader = JsonLineReader(stream, where=path.name)
+        yield from reader
+    _refuse_unread(reader.findings, path)
+
+
+def _refuse_unread(findings: Sequence[Finding], path: Path) -> None:
+    if findings:
+        raise FindingsError("cannot be read to the end", tuple(findings[:MOST_FINDINGS]), where=str(path))
 
 
 def _batches(path: Path, row_map: RowMap, defaults: Defaults, tally: Tally) -> Iterator[pa.RecordBatch]:
@@ -89,8 +101,7 @@ def _batches(path: Path, row_map: RowMap, defaults: Defaults, tally: Tally) -> I
                 yield from exact.batches(Entry(line.number, line.value, line.size) for line in reader)
                 findings.extend(reader.findings)
             lines += block.count(b"\n")
-    if findings:  # a line that is no object explains more than a cell that is missing
-        raise FindingsError("cannot be read to the end", tuple(findings[:MOST_FINDINGS]), where=str(path))
+    _refuse_unread(findings, path)  # a line that is no object explains more than a cell that is missing
     exact.finish()
 
 

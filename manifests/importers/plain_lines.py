@@ -19,7 +19,7 @@ from manifests.importers.mapping import RowMap
 from manifests.importers.reading import Defaults
 from manifests.rows import FINISH_REASONS, SCHEMA
 
-BLOCK_BYTES = 8 * 1024 * 1024
+BLOCK_BYTES = 4 * 1024 * 1024
 SETTINGS = pj.ReadOptions(use_threads=False, block_size=2**30)
 
 

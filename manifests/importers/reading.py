@@ -35,11 +35,15 @@ class Defaults:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Headline:
-    """A number that the source prints about its own rows: a mean of verdicts. n: the samples it says it is over."""
+    """A number that the source prints about its own rows: a mean of verdicts.
+
+    n: the samples it says it is over; sampling: the one it is over, or None for all rows.
+    """
 
     name: str
     value: float
     n: int | None = None
+    sampling: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,14 +8,25 @@ from pathlib import Path
 
 from manifests.errors import BeforehandError
 from manifests.importers.csv_table import CsvImporter
+from manifests.importers.generations import GenerationsImporter
+from manifests.importers.inspect_log import InspectImporter
 from manifests.importers.json_document import JsonDocumentImporter
 from manifests.importers.jsonl import JsonlImporter
+from manifests.importers.lighteval import LightevalImporter
+from manifests.importers.lm_eval import LmEvalImporter
 from manifests.importers.logfiles import LogFile, open_log
 from manifests.importers.mapping import RowMap
 from manifests.importers.parquet_table import ParquetImporter
 from manifests.importers.reading import Defaults, Importer, Reading
+from manifests.importers.scores import ScoresImporter
 
-OWN_FORMATS: tuple[Importer, ...] = ()
+OWN_FORMATS: tuple[Importer, ...] = (
+    InspectImporter(),
+    LmEvalImporter(),
+    LightevalImporter(),
+    GenerationsImporter(),
+    ScoresImporter(),
+)
 BY_MAP: tuple[Importer, ...] = (JsonlImporter(), JsonDocumentImporter(), CsvImporter(), ParquetImporter())
 """These read anything of their container through a map; a map that is given always means one of them."""
 
