@@ -28,13 +28,12 @@ def locked(ledger_path: Path, *, wait_s: float = WAIT_S) -> Iterator[None]:
     from filelock import FileLock, Timeout  # noqa: PLC0415 - 60 ms of imports that only an append needs
 
     path = lock_path(ledger_path)
-    lock = FileLock(path, poll_interval=POLL_S)
+    lock = FileLock(path)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "error"
-            )  # newer versions fall back to a lock without the kernel, with a warning
-            lock.acquire(timeout=wait_s)
+            # Newer versions fall back, with a warning, to a lock that the kernel does not keep.
+            warnings.simplefilter("error")
+            lock.acquire(timeout=wait_s, poll_interval=POLL_S)
     except Timeout as err:
         raise BeforehandError(
             f"has been locked by another process for {wait_s:g} s",

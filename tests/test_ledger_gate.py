@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from decimal import Decimal
 
 from hypothesis import given
-from ledger_rows import AMOUNTS, booking, cap, chained, release, reserve
+from ledger_rows import AMOUNTS, STUDY, booking, cap, chained, ledger_file, release, reserve
 
-from ledger.gate import gate
+from ledger.book import Book, read_ledger
+from ledger.budget import balance
+from ledger.gate import OverCapError, gate, within_caps
 from ledger.reservations import open_reservations
 
 
@@ -65,3 +68,25 @@ def test_a_settled_or_released_reservation_no_longer_closes_the_gate(amount):
     rows = chained(cap(amount), reserve(amount), release(amount, of=2))
     assert () == open_reservations(rows)
     assert gate(rows, high_usd=amount).is_open
+
+
+def take(path, refused):
+    entry = reserve("30")
+    try:
+        Book(path, study_name=STUDY).append_planned(lambda ledger: (within_caps(ledger.entries, entry),))
+    except OverCapError:
+        refused.put(1)
+
+
+def test_launches_at_the_same_moment_cannot_both_take_the_last_money(tmp_path):
+    path = ledger_file(tmp_path, cap("100"))
+    fork = multiprocessing.get_context("fork")
+    refused = fork.SimpleQueue()
+    processes = [fork.Process(target=take, args=(path, refused)) for _ in range(8)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+    ledger = read_ledger(path, study_name=STUDY)
+    assert (Decimal(90), ()) == (balance(ledger.entries).reserved_usd, ledger.findings)
+    assert 5 == sum(refused.get() for _ in range(5))
