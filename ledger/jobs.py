@@ -19,7 +19,13 @@ TERMINAL = ("COMPLETED", "ERROR", "CANCELED", "DELETED")
 LIVE = ("SCHEDULING", "RUNNING")
 PS_LIMIT = 100
 """`hf jobs ps -a --json` prints this many rows at most and says so only on stderr."""
-_STATUS_OF_STAGE = {"COMPLETED": "completed", "ERROR": "failed", "CANCELED": "canceled"}
+_STATUS_OF_WORD = {
+    "completed": "completed",
+    "error": "failed",
+    "failed": "failed",
+    "canceled": "canceled",
+    "cancelled": "canceled",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +52,7 @@ class JobRecord:
     @property
     def status(self) -> str:
         """The ledger's word for how it ended, "" where the stage does not say."""
-        return _STATUS_OF_STAGE.get(self.stage, "")
+        return _STATUS_OF_WORD.get(self.stage.partition(" ")[0].lower(), "")
 
     @property
     def wall_clock_s(self) -> Decimal | None:
@@ -102,18 +108,26 @@ def _job(record: object) -> JobRecord:
     if stage not in (*TERMINAL, *LIVE):
         raise ValueError(f"job {job_id} has the unknown stage {stage!r}")
     durations = record.get("durations") or {}
+    running_s = (
+        _seconds(_either(durations, "running_secs", "runningSecs"), job_id)
+        if isinstance(durations, dict)
+        else None
+    )
     expose = record.get("expose")
     return JobRecord(
         job_id=job_id,
         stage=str(stage),
         flavor=str(record.get("flavor") or ""),
-        running_s=_seconds(_either(durations, "running_secs", "runningSecs"), job_id)
-        if isinstance(durations, dict)
-        else None,
+        running_s=_known(running_s, str(stage)),
         started=_moment(_either(record, "started_at", "startedAt"), job_id),
         finished=_moment(_either(record, "finished_at", "finishedAt"), job_id),
         exposed_ports=bool(expose.get("ports")) if isinstance(expose, dict) else bool(expose),
     )
+
+
+def _known(running_s: Decimal | None, stage: str) -> Decimal | None:
+    """None for a canceled job's 0 seconds: some platforms report 0 whatever it really occupied."""
+    return None if stage == "CANCELED" and running_s == 0 else running_s
 
 
 def _either(record: Mapping[str, object], *names: str) -> object:
@@ -181,7 +195,7 @@ def _csv_job(cells: Mapping[str, str]) -> JobRecord:
         job_id=job_id,
         stage=stage if stage in (*TERMINAL, *LIVE) else found["stage"],
         flavor=cells.get("flavor", "").strip(),
-        running_s=_number(found["running_s"], job_id),
+        running_s=_known(_number(found["running_s"], job_id), stage),
         billed_minutes=None if minutes is None else int(minutes),
         started=_moment(found["started"] or None, job_id),
         finished=_moment(found["finished"] or None, job_id),

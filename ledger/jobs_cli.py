@@ -131,6 +131,9 @@ def _booking(
     """The row for a job that ended, or None where no duration is known: that cost is unknown, not zero."""
     from ledger.rates import find_rate  # noqa: PLC0415 - its models cost 100 ms that a mere comparison saves
 
+    if not job.status:
+        what = f"ended as {job.stage!r}, which is not completed, failed or canceled"
+        raise BeforehandError(what, mend="book it by hand: `ledger book --outcome`")
     seconds = job.running_s if job.running_s is not None else job.wall_clock_s
     if seconds is None:
         return None
@@ -157,7 +160,7 @@ def _booking(
         billing=price.billing,
         basis="running" if job.running_s is not None else "occupancy",
         amount_usd=price.amount_usd,
-        outcome=job.status or "completed",
+        outcome=job.status,
         note=f"appended by reconcile, stage {job.stage}",
     )
 

@@ -14,6 +14,8 @@ from manifests.errors import Finding
 
 LOCAL_FLAVORS = ("local", "cpu-local", "gpu-local")
 """Flavors of work on one's own machine; no platform lists their jobs."""
+SLACK_S = 60
+"""A wall clock may pass the booked seconds by this much: starting and stopping take time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +124,9 @@ def _duration_differences(job: JobRecord, rows: Sequence[Entry], *, where: str) 
     timed = [row for row in rows if row.seconds is not None]
     running = sum((row.seconds or ZERO for row in timed if row.basis == "running"), Decimal(0))
     everything = sum((row.seconds or ZERO for row in timed), Decimal(0))
+    if job.stage == "CANCELED" and job.wall_clock_s is not None and everything < job.wall_clock_s - SLACK_S:
+        what = f"was occupied for {job.wall_clock_s:f} s from start to finish, {everything:f} s are booked; a canceled job's seconds are a floor"
+        yield Finding(where=where, what=what, mend="`ledger correct --basis occupancy` books the rest")
     by_platform = [row for row in timed if row.kind == "book" and row.basis == "running"]
     if job.running_s is None:
         if by_platform and job.billed_minutes is None:

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 
+from ledger.cells import PARSERS
 from ledger.chain import HASH, row_hash
 from ledger.entries import COLUMNS, RowError, format_time, parse_row
 from ledger.layout import Row
 from ledger.money import MICRO, plain, stored
 from manifests.errors import Finding
 
-MOST_TRIALS = 2000
+MOST_TRIALS = 4000
 DATES = (
     "%m/%d/%Y",
     "%d/%m/%Y",
@@ -85,7 +86,17 @@ def _spellings(column: str, cell: str) -> tuple[str, ...]:
     restore = _RESTORERS.get(column)
     if not cell or restore is None:
         return (cell,)
-    return tuple(dict.fromkeys([*restore(cell), cell]))
+    return tuple(dict.fromkeys(text for text in (*restore(cell), cell) if _is_spelling(column, text))) or (
+        cell,
+    )
+
+
+def _is_spelling(column: str, text: str) -> bool:
+    try:
+        PARSERS[column](text)
+    except ValueError:
+        return False
+    return True
 
 
 def _numbers(text: str) -> Iterator[Decimal]:

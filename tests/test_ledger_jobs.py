@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from ledger_rows import STUDY, booking, cap, chained, ledger_file, reserve
+from ledger_rows import STUDY, booking, cap, chained, correction, ledger_file, reserve
 
 import beforehand
 from ledger.book import Book, read_ledger
@@ -58,6 +58,24 @@ def test_both_shapes_of_a_status_are_read(tmp_path):
 def test_missing_durations_are_unknown_and_never_zero(tmp_path, durations):
     record = job(running=None) | durations
     assert told(tmp_path, record).jobs[0].running_s is None
+
+
+def test_a_canceled_job_with_zero_seconds_ran_for_an_unknown_time(tmp_path):
+    jobs = told(tmp_path, job("a", "CANCELED", running=0), job("b", "ERROR", running=0)).jobs
+    assert [None, Decimal(0)] == [each.running_s for each in jobs]
+    (tmp_path / "jobs.csv").write_text("job_id,stage,running_seconds\na,CANCELED,0\n", encoding="utf-8")
+    assert read_jobs(tmp_path / "jobs.csv").jobs[0].running_s is None
+
+
+def test_a_canceled_job_that_hung_after_its_last_report_is_named(tmp_path):
+    hung = {"started_at": "2026-08-31T10:00:00Z", "finished_at": "2026-08-31T10:19:42Z"}
+    jobs = told(tmp_path, job("probe", "CANCELED", running=347, **hung)).jobs
+    booked = booking("probe", seconds="347", outcome="canceled")
+    assert [
+        "job probe: was occupied for 1182.000 s from start to finish, 347 s are booked; a canceled job's seconds are a floor"
+    ] == whats(reconcile(chained(booked), jobs))
+    rest = correction("0.58", of=1, job_id="probe", seconds=Decimal(835))
+    assert [] == whats(reconcile(chained(booked, rest), jobs))
 
 
 def test_the_real_record_of_the_documentation_is_read(tmp_path):
@@ -315,6 +333,11 @@ def test_missing_jobs_are_shown_first_and_appended_on_request(call, tmp_path):
         "void: CANCELED without durations" in call(records=records)[1],
     )
     assert "0 rows appended" in call("--append", "--rate-date", "2026-08-22", records=records)[1]
+
+
+def test_a_job_whose_ending_is_unknown_is_not_booked_as_completed(call, tmp_path):
+    code, out = call("--append", "--rate-date", "2026-08-22", records=[job("gone", "DELETED")])
+    assert (1, True, ()) == (code, "ended as 'DELETED'" in out, rows_of(tmp_path)[1:])
 
 
 def test_a_job_whose_rate_is_unknown_is_named_and_not_booked(call, tmp_path):
