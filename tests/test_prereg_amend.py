@@ -365,3 +365,59 @@ def test_a_registered_design_without_amendments_is_in_force(study):
     result = effective(study)
     assert (result.registered, {}) == (result.in_force, dict(result.amended))
     assert DESIGN.startswith('format = "design/1"')
+
+
+def test_a_chain_that_was_sealed_again_without_its_first_seal_is_found(thrice):
+    from dataclasses import replace
+
+    from prereg.seals import dumps
+
+    seals = seals_of(thrice).seals
+    again = [replace(seals[1], n=1)]
+    again.append(replace(seals[2], n=2, prev=again[0].hash))
+    (thrice / "amendments.jsonl").write_bytes(dumps(tuple(again)))
+    without_entry(thrice, "A1")
+    assert ["A2 does not follow the seal before it: a seal was removed, added or moved"] == whats(thrice)
+
+
+def test_seals_whose_times_run_backwards_are_found(thrice):
+    from dataclasses import replace
+
+    from prereg.seals import dumps
+
+    first, second, third = seals_of(thrice).seals
+    second = replace(second, sealed_at="2026-08-20T00:00:00Z")
+    third = replace(third, prev=second.hash)
+    (thrice / "amendments.jsonl").write_bytes(dumps((first, second, third)))
+    assert ["A2 was sealed at 2026-08-20T00:00:00Z, before what it follows (2026-08-27T12:00:00Z)"] == whats(
+        thrice
+    )
+
+
+@pytest.mark.parametrize(
+    "marker",
+    [b"<!-- AMENDMENT:BEGIN A2 -->\n", b"<!-- AMENDMENT:END A2 -->\n", b"<!-- AMENDMENT:END A3 -->\n"],
+)
+def test_a_marker_of_an_amendment_that_is_gone_is_named(thrice, marker):
+    document(thrice).write_bytes(document(thrice).read_bytes().replace(marker, b""))
+    assert any("marker" in what for what in whats(thrice))
+
+
+def test_one_amendment_after_results_makes_the_label(study):
+    amended(study, kind="change", design=STRICTER)
+    put(study, "x", ROW)
+    amended(study, id="A2", kind="change", design=STRICTER.replace("0.01", "0.02"))
+    result = effective(study)
+    assert (("A1", "A2"), "amended-after-results") == (result.amended["P1"], result.label("P1"))
+
+
+def test_changed_rules_and_changed_benchmarks_touch_every_endpoint(study):
+    rules = '[[validity]]\nrule = "same_verifier"\n'
+    benchmark = f'[benchmarks.toy]\nproblems = "problems/toy.jsonl"\nsha256 = "{"a" * 64}"\nn = 10\n'
+    assert ("P1", "S1") == amended(study, kind="change", design=rules).touches
+    assert ("P1", "S1") == amended(study, id="A2", kind="change", design=benchmark).touches
+
+
+def test_a_new_endpoint_is_an_amended_one(study):
+    assert ("P2",) == amended(study, kind="change", design=STRICTER.replace("P1", "P2")).touches
+    assert "amended-before-results" == effective(study).label("P2")

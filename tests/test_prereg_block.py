@@ -69,7 +69,7 @@ def test_markers_that_stand_only_inside_a_fence_do_not_count(opening, closing):
     assert expected == [one.partition(" ")[2] for one in findings(wrapped)]
 
 
-@pytest.mark.parametrize("inner", ["```", "~~~~", "````", "`````x", "    ~~~~~"])
+@pytest.mark.parametrize("inner", ["```", "~~~~", "````", "`````", "`````x", "    ~~~~~"])
 def test_a_fence_is_closed_only_by_its_own_mark_at_least_as_long(inner):
     mark = "~~~~~" if inner != "````" else "`````"
     data = f"{mark}\n{inner}\n{BEGIN}\n{mark}\n".encode() + BEGIN_LINE + b"x\n" + END_LINE

@@ -140,6 +140,10 @@ def test_a_system_without_revision_or_hash_is_disclosed_and_so_are_its_descendan
         ('format = "design/1"', 'format = "design/1"\nunits = ["base.toy"]', "units.0", "not a unit id"),
         ('format = "design/1"', 'format = "design/1"\nunits = ["base.toy.mani"]', "units.0", "does not declare"),
         ('candidate = "sft"\n', 'candidate = "base"\n', "endpoints.P1", "with itself"),
+        ('alpha = "0.05"', 'alpha = "0.0"', "endpoints.P1.test.alpha", "strictly between 0 and 1"),
+        ('"mean_correct"', '"pass_at_k", k = 8', "endpoints.S1.metric.k", "is 8, with 4 samples"),
+        ("[systems.sft]", "[systems.sft-ckpt20]\nmodel = { unrecorded = 'x' }\n[systems.sft]", "systems.sft.checkpoints", "declared by itself too"),
+        ("[protocols.main]", "[systems." + "x" * 44 + "]\ntrained_from = 'base'\nconfig = { path = 'c', sha256 = '" + "a" * 64 + "' }\ncheckpoints = [20]\n[protocols.main]", "systems." + "x" * 44 + ".checkpoints", "too long"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_carried_out_is_refused_with_its_place(old, new, place, says):
@@ -212,3 +216,26 @@ def test_a_list_of_seeds_that_makes_no_sense_is_refused(text):
 @given(st.lists(st.integers(0, 2**60), min_size=1, max_size=30, unique=True))
 def test_seeds_are_read_as_written(seeds):
     assert tuple(seeds) == parse_seeds(",".join(str(seed) for seed in seeds))
+
+
+def test_sides_with_different_problems_need_a_pairing():
+    text = swap(
+        'candidate = { system = "sft-ckpt20", protocol = "curve" }',
+        'candidate = { system = "sft-ckpt20", protocol = "some" }',
+    )
+    parse(text)
+    assert (
+        "plan different problems"
+        in findings(swap('problems = "candidate", samples', "samples", text))["endpoints.S1.pairing"]
+    )
+
+
+def test_a_subset_is_no_larger_than_its_benchmark():
+    text = swap(
+        'candidate = { system = "sft-ckpt20", protocol = "curve" }',
+        'candidate = { system = "sft-ckpt20", protocol = "some" }',
+    )
+    assert (
+        "takes 30 problems of a benchmark of 10"
+        in findings(swap(", n = 3 }", ", n = 30 }", text))["protocols.some.problems"]
+    )

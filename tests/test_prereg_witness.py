@@ -314,3 +314,14 @@ def test_a_long_list_is_cut_after_what_touches_the_design(tmp_path, monkeypatch)
     witness = looked(study)
     assert ["a0", "a1", "z"] == [one.path for one in witness.found]
     assert ("not listed", 3) == (witness.places[-1].name, witness.places[-1].files)
+
+
+def test_the_problem_files_themselves_are_no_data(tmp_path):
+    study = make_study(tmp_path)
+    problems = lines(
+        *({"problem_id": f"p{index}", "text": "How many?", "family": "a"} for index in range(10))
+    )
+    put(study, "problems/toy.jsonl", problems)
+    assert [] == seen(study)
+    put(study, "copy", problems + lines({"problem_id": "p3", "text": "6", "ok": True}))
+    assert [("copy", "rows", ("?.toy",))] == seen(study)
