@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -90,7 +91,7 @@ class _Verified:
     """What an open book has seen and found whole."""
 
     head: Head
-    data: bytes = field(default_factory=empty_ledger)
+    data: bytearray = field(default_factory=lambda: bytearray(empty_ledger()))
     entries: list[Entry] = field(default_factory=list)
     standing: Standing = field(default_factory=Standing)
 
@@ -133,7 +134,7 @@ class Book:
             planned = plan(Ledger(entries=tuple(known.entries), head=known.head, findings=()))
             rows = self._sealed(planned)
             data = "".join(format_line(format_row(row)) for row in rows).encode()
-            self._write(known.data, data, on_disk=on_disk)
+            self._write(data, bytes_on_disk=len(on_disk))
             known.take(data, rows)
         return rows
 
@@ -141,9 +142,9 @@ class Book:
         """What others appended is verified and taken in; a ledger that is not whole raises. A torn tail is left out."""
         whole = on_disk[: on_disk.rfind(b"\n") + 1]
         known = self._verified
-        if known.data == on_disk + b"\n":  # taken in by an append that was then refused, see below
-            return
-        if not whole.startswith(known.data) or not self._take_new(whole[len(known.data) :]):
+        if len(known.data) == len(on_disk) + 1 and known.data[:-1] == on_disk:
+            return  # a lost line end, seen by an append that was then refused: see below
+        if whole[: len(known.data)] != known.data or not self._take_new(whole[len(known.data) :]):
             ledger = parse_ledger(on_disk, study_name=self.study_name)
             # Rows that this process has seen may be gone from a chain that holds without them.
             gone = check_head(ledger.entries, known.head, study_name=self.study_name)
@@ -213,22 +214,25 @@ class Book:
             )
         return tuple(findings)
 
-    def _write(self, known: bytes, data: bytes, *, on_disk: bytes) -> None:
-        """`known` and `data` are the file; if the disk refuses, the file is what it was."""
-        kept = on_disk if known.startswith(on_disk) else known  # else a torn tail is dropped
-        addition = known[len(kept) :] + data
-        self.dropped_bytes += len(on_disk) - len(kept)
+    def _write(self, data: bytes, *, bytes_on_disk: int) -> None:
+        """What was verified, then `data`, is the file; if the disk refuses, the file is what it was."""
+        kept = min(
+            bytes_on_disk, len(self._verified.data)
+        )  # more on disk is a torn tail, less a lost line end
+        addition = bytes(self._verified.data[kept:]) + data
+        self.dropped_bytes += bytes_on_disk - kept
         try:
             descriptor = os.open(self.path, os.O_WRONLY)
         except OSError as err:
             raise self._unwritable(err) from err
         try:
-            os.ftruncate(descriptor, len(kept))
+            os.ftruncate(descriptor, kept)
             os.lseek(descriptor, 0, os.SEEK_END)
             _write_all(descriptor, addition)
             os.fsync(descriptor)
         except OSError as err:
-            os.ftruncate(descriptor, len(kept))
+            with suppress(OSError):  # a part that stays is a torn tail, which the next append drops
+                os.ftruncate(descriptor, kept)
             raise self._unwritable(err) from err
         finally:
             os.close(descriptor)
