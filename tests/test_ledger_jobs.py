@@ -74,6 +74,8 @@ def test_a_canceled_job_that_hung_after_its_last_report_is_named(tmp_path):
     assert [
         "job probe: was occupied for 1182.000 s from start to finish, 347 s are booked; a canceled job's seconds are a floor"
     ] == whats(reconcile(chained(booked), jobs))
+    completed = told(tmp_path, job("probe", running=347, **hung)).jobs
+    assert [] == whats(reconcile(chained(booking("probe", seconds="347")), completed))
     rest = correction("0.58", of=1, job_id="probe", seconds=Decimal(835))
     assert [] == whats(reconcile(chained(booked, rest), jobs))
 
