@@ -239,3 +239,43 @@ def test_a_subset_is_no_larger_than_its_benchmark():
         "takes 30 problems of a benchmark of 10"
         in findings(swap(", n = 3 }", ", n = 30 }", text))["protocols.some.problems"]
     )
+
+
+CAMPAIGN = f"""format = "design/1"
+[benchmarks.aime24]
+problems = "problems/aime24.jsonl"
+sha256 = "{"a" * 64}"
+n = 30
+[systems.student-init]
+model = {{ repo = "Qwen/Qwen2.5-7B-Instruct", revision = "{REVISION}" }}
+[systems.student-r1]
+trained_from = "student-init"
+config = {{ path = "configs/r1.toml", sha256 = "{"b" * 64}" }}
+checkpoints = [20, 40, 100]
+[protocols.full]
+cap_tokens = 31744
+sampling.sample32 = {{ samples = 32, seeds = "0-31", temperature = 0.7, top_p = 0.95 }}
+[protocols.curve8]
+reduces = "full"
+sampling.sample32 = {{ seeds = "0-7" }}
+[endpoints.student_gain_aime24]
+role = "primary"
+baseline = {{ system = "student-init", protocol = "full" }}
+candidate = {{ system = "student-r1-ckpt100", protocol = "curve8" }}
+benchmark = "aime24"
+sampling = "sample32"
+metric = {{ name = "mean_correct" }}
+test = {{ name = "paired_bootstrap", interval = "percentile", level = "0.95", resamples = 10000, seed = 42, p = "plus_one" }}
+pairing = {{ problems = "candidate", samples = "candidate", naive_beside = true }}
+decide = "ci_excludes_zero"
+"""
+
+
+def test_a_campaign_of_checkpoints_at_a_reduced_protocol_is_carried():
+    design = parse(CAMPAIGN)
+    assert {"student-init.aime24.full": 32, "student-r1-ckpt100.aime24.curve8": 8} == {
+        str(planned.unit): dict(planned.samples)["sample32"] for planned in design.planned_units()
+    }
+    assert ["student-init", "student-r1-ckpt100", "student-r1-ckpt20", "student-r1-ckpt40"] == sorted(
+        design.systems_expanded
+    )
