@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import click
 
 from manifests.console import Outcome, note, reporting, table
 from manifests.documents import read_toml_document
-from manifests.errors import BeforehandError
+from manifests.errors import BeforehandError, Finding
 from manifests.importers.mapping import RowMap, describe
 from manifests.names import UnitId
 from manifests.roster import RosterEntry, roster
 from manifests.stores import LocalStore, load_record
 from manifests.study import Study
-from pipeline.checking import check_units
+from pipeline.checking import GROUPS, audit_units
 from pipeline.importing import Source, import_unit
 from prereg.plan import load_design
 
@@ -104,15 +105,23 @@ def list_command(study: Path) -> Outcome:
 @STUDY
 @reporting
 def check_command(study: Path) -> Outcome:
-    """Hold every unit against its record, its digests and the plan."""
+    """Audit every unit: bytes, plan, keys, coverage, tokens, samples, and what its siblings say."""
     opened = Study.open(study)
-    findings = check_units(opened)
-    found = LocalStore(opened.root).unit_ids()
-    state = "no findings" if not findings else f"{len(findings)} findings"
+    found = audit_units(opened)
+    units_there = LocalStore(opened.root).unit_ids()
+    totals = Counter(one.group for one in found)
+    told = ", ".join(f"{group} {totals[group]}" for group in GROUPS if totals[group])
     return Outcome(
-        text=f"{len(found)} units checked, {state}",
-        document={"units": [str(unit) for unit in found]},
-        findings=findings,
+        text=f"{len(units_there)} units checked, "
+        + (f"{len(found)} findings: {told}" if found else "no findings"),
+        document={
+            "units": [str(unit) for unit in units_there],
+            "groups": [one.group for one in found],
+        },
+        findings=tuple(
+            Finding(where=f"[{one.group}] {one.finding.where}", what=one.finding.what, mend=one.finding.mend)
+            for one in found
+        ),
     )
 
 

@@ -118,7 +118,7 @@ def _refuse_findings(
     problem_ids: Sequence[str],
     readings: Sequence[Reading],
 ) -> None:
-    findings = [*_against_plan(rows, plan, problem_ids), *check_rows(rows, where=str(unit))]
+    findings = [*against_plan(rows, plan, problem_ids), *check_rows(rows, where=str(unit))]
     if not rows.num_rows:
         findings.append(
             Finding(where=str(unit), what="no row is left of what was read", mend="mend `where` in the map")
@@ -245,7 +245,7 @@ def _defaults(plan: UnitPlan, source: Source) -> Defaults:
     )
 
 
-def _against_plan(table: pa.Table, plan: UnitPlan, problem_ids: Sequence[str]) -> list[Finding]:
+def against_plan(table: pa.Table, plan: UnitPlan, problem_ids: Sequence[str]) -> list[Finding]:
     """Rows that the plan has no place for: foreign problems, samplings, sample indices, caps."""
     findings = []
     where = str(plan.unit)
