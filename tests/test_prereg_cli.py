@@ -1,8 +1,9 @@
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
-from prereg_studies import frozen_study, make_study
+from prereg_studies import CONFIG, PROBLEMS, frozen_study, make_study, sha
 
 from ledger.layout import header_line
 from manifests.console import run
@@ -100,3 +101,31 @@ def test_verify_agrees_with_the_stand_alone_command(tmp_path, capsys):
     study = frozen_study(tmp_path)
     main([str(study), "--history"])
     assert capsys.readouterr().out == call(prereg, "verify", study).stdout
+
+
+def test_a_template_that_is_filled_in_can_be_frozen(tmp_path):
+    study = tmp_path / "first"
+    new_study(study)
+    (study / "problems").mkdir()
+    (study / "problems/toy.jsonl").write_bytes(PROBLEMS)
+    (study / "sft.toml").write_bytes(CONFIG)
+    answers = {
+        "FILL: problems/NAME.jsonl, one problem a line, each with a problem_id": "problems/toy.jsonl",
+        "FILL: configs/sft.toml": "sft.toml",
+        "FILL: owner/name": "owner/name",
+        "FILL: the full commit, 40 hex digits": "a" * 40,
+        "FILL: math or lean": "math",
+        "n = 0                            # FILL: number of problems": "n = 10",
+        "cap_tokens = 0                   # FILL: most tokens a completion may have": "cap_tokens = 64",
+        "FILL: name of the prompt": "four-turns",
+    }
+    text = (study / "PREREGISTRATION.md").read_text(encoding="utf-8")
+    for asked, answer in answers.items():
+        assert asked in text
+        text = text.replace(asked, answer)
+    text = text.replace("FILL: 64 hex digits", sha(PROBLEMS), 1).replace(
+        "FILL: 64 hex digits", sha(CONFIG), 1
+    )
+    text = re.sub(r"^FILL: .*$", "We say.", text, flags=re.MULTILINE)
+    (study / "PREREGISTRATION.md").write_text(text, encoding="utf-8")
+    assert [0, 0, 0] == [exit_code(prereg, command, study) for command in ("check", "freeze", "verify")]
