@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue, field_validator
+from pydantic import Discriminator, Field, JsonValue, Tag, field_validator
 
 from manifests.documents import Document, read_toml_document
 from manifests.errors import BeforehandError
 from manifests.names import SLUG_PATTERN, UnitId
+from manifests.pins import Repo
 
 RosterStatus = Literal["pending", "skipped", "canceled", "substituted"]
 
@@ -24,12 +25,29 @@ class RosterOverride(Document):
     substitute: str | None = None
 
 
+class HubPlace(Document):
+    """Units lie in this dataset repository of the Hub; `pins.json` says at which commits."""
+
+    hub: Repo
+
+
+def _store_kind(value: object) -> str:
+    return "local" if isinstance(value, str) else "hub-store"
+
+
+StorePlace = Annotated[
+    Annotated[Literal["local"], Tag("local")] | Annotated[HubPlace, Tag("hub-store")],
+    Discriminator(_store_kind),
+]
+
+
 class StudyConfig(Document):
     """`study.toml`: presentation and places. No revision, no cap, no endpoint stands here."""
 
     name: str = Field(pattern=f"^{SLUG_PATTERN}$")
     title: str = Field(min_length=1)
-    store: Literal["local"] = "local"
+    store: StorePlace = "local"
+    """Where units lie: `"local"`, in the study folder, or `{ hub = "owner/name" }`."""
     data_roots: tuple[str, ...] = ()
     exploratory: dict[str, JsonValue] = Field(default_factory=dict)
     """Comparisons that no registration names, written like endpoints of the design."""
@@ -66,6 +84,21 @@ class Study:
             mend="name a study folder, or make one: beforehand new studies/NAME",
         )
         return cls(root=root, config=config)
+
+    @property
+    def hub_repo(self) -> str | None:
+        """The Hub repository that is the study's store; None for a local store."""
+        return self.config.store.hub if isinstance(self.config.store, HubPlace) else None
+
+    def require_hub_repo(self) -> str:
+        """The Hub repository; a study with a local store has none to push to or pull from."""
+        if self.hub_repo is None:
+            raise BeforehandError(
+                "the study's store is local: there is no repository to push to or pull from",
+                where=str(self.root / "study.toml"),
+                mend='write: store = { hub = "owner/name" }',
+            )
+        return self.hub_repo
 
     @property
     def registration_path(self) -> Path:

@@ -1,0 +1,218 @@
+"""Pull: units of the study's repository are in the cache, verified byte by byte; record and pin are written last.
+
+A unit is resolved to a full commit once. From then on its pin says where it lies: a pull that finds all of it in the
+cache makes no request, and does not even load the client.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from manifests.errors import BeforehandError, Finding
+from manifests.files import write_atomically
+from manifests.hub_cache import cached_path, damage, discard
+from manifests.hub_failures import UnreachableError
+from manifests.hub_layout import Place, record_path, unit_path
+from manifests.hub_store import HubStore
+from manifests.names import UnitId
+from manifests.pins import Pin, write_pins
+from manifests.records import UnitRecord, read_record, record_bytes, record_sha256
+from manifests.study import Study
+
+if TYPE_CHECKING:
+    from manifests.hub import Hub
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PulledUnit:
+    """A unit at a commit. fetched: bytes of it came over the network now; new: it was pinned now."""
+
+    unit: UnitId
+    place: Place
+    record: UnitRecord
+    fetched: bool = False
+    new: bool = False
+
+    @property
+    def pin(self) -> Pin:
+        """Its line in `pins.json`."""
+        return Pin(
+            repo=self.place.repo, revision=self.place.revision, record_sha256=record_sha256(self.record)
+        )
+
+    @property
+    def bytes(self) -> int:
+        """Size of its files, without the record."""
+        return sum(file.bytes for file in self.record.files)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Each file's path in the repository."""
+        return tuple(unit_path(self.unit, file.path) for file in self.record.files)
+
+    def damaged(self) -> tuple[tuple[Path, str], ...]:
+        """Cached files that are not what the record says, each with what is wrong."""
+        cached = [cached_path(self.place, path) for path in self.paths]
+        wrong = [
+            damage(path, size=file.bytes, sha256=file.sha256)
+            for file, path in zip(self.record.files, cached, strict=True)
+        ]
+        return tuple((path, what) for path, what in zip(cached, wrong, strict=True) if what is not None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pulled:
+    """units: at hand, verified; absent: asked for, and neither here nor in the repository."""
+
+    units: tuple[PulledUnit, ...]
+    absent: tuple[UnitId, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    not_asked: str = ""
+    """Why the repository could not be asked for new units, where all pinned ones are at hand."""
+
+
+def pull_units(study: Study, units: Sequence[UnitId]) -> Pulled:
+    """Every given unit that exists is at hand. Raises UnreachableError where the Hub is needed and does not answer."""
+    repo = study.require_hub_repo()
+    store = HubStore.of(study)
+    pinned = [unit for unit in units if unit in store.pins]
+    unpinned = [unit for unit in units if unit not in store.pins and not store.record_path(unit).exists()]
+    lacking = [unit for unit in pinned if store.missing(unit) is not None]
+    new: dict[UnitId, Place] = {}
+    not_asked = ""
+    if unpinned or lacking:
+        try:
+            new = _look_for(repo, unpinned)
+        except UnreachableError as err:
+            if lacking:
+                raise
+            not_asked = err.what
+    places = {**{unit: store.pins[unit].place for unit in pinned}, **new}
+    found, without_record = _with_records(store, places)
+    there, without_files = _with_files(store, found)
+    for one in there:
+        if not store.record_path(one.unit).exists():
+            write_atomically(store.record_path(one.unit), record_bytes(one.record))
+    write_pins(study.root, {one.unit: one.pin for one in there if one.new})
+    return Pulled(
+        units=there,
+        absent=tuple(unit for unit in unpinned if unit not in new),
+        findings=(*without_record, *without_files),
+        not_asked=not_asked,
+    )
+
+
+def _look_for(repo: str, unpinned: Sequence[UnitId]) -> dict[UnitId, Place]:
+    """Those units that lie at the head of the repository. The one request also tells whether the Hub is there."""
+    head = _hub().head(repo)
+    files = set(head.files)
+    return {unit: Place(repo, head.sha) for unit in unpinned if record_path(unit) in files}
+
+
+def _with_records(
+    store: HubStore, places: Mapping[UnitId, Place]
+) -> tuple[tuple[PulledUnit, ...], tuple[Finding, ...]]:
+    """The units with the records that they must have; a record that the study lacks is fetched, a damaged one twice."""
+    found: dict[UnitId, PulledUnit] = {}
+    findings: list[Finding] = []
+    remote: dict[UnitId, Place] = {}
+    for unit, place in places.items():
+        if store.record_path(unit).exists():
+            found[unit] = PulledUnit(unit=unit, place=place, record=read_record(store.record_path(unit)))
+        else:
+            remote[unit] = place
+    for last in (False, True):
+        failed = _fetch((place, (record_path(unit),)) for unit, place in remote.items())
+        again: dict[UnitId, Place] = {}
+        for unit, place in remote.items():
+            path = cached_path(place, record_path(unit))
+            try:
+                record = _own_record(store, unit, place)
+            except BeforehandError as err:
+                if last or place in failed:
+                    findings.append(_finding(unit, failed.get(place, err)))
+                else:
+                    discard(path)
+                    again[unit] = place
+            else:
+                new = unit not in store.pins
+                found[unit] = PulledUnit(unit=unit, place=place, record=record, fetched=True, new=new)
+        remote = again
+    return tuple(found[unit] for unit in places if unit in found), tuple(findings)
+
+
+def _own_record(store: HubStore, unit: UnitId, place: Place) -> UnitRecord:
+    """The cached record, where it is this unit's, is the pinned one, and names no path outside the unit."""
+    record = read_record(cached_path(place, record_path(unit)))
+    for file in record.files:
+        cached_path(place, unit_path(unit, file.path))
+    pin = store.pins.get(unit)
+    if record.unit_id != unit:
+        raise BeforehandError(f"the record at its place is that of {record.unit}", where=str(unit))
+    if pin is not None and record_sha256(record) != pin.record_sha256:
+        raise BeforehandError(
+            f"its record has the digest {record_sha256(record)}, the pin says {pin.record_sha256}",
+            where=str(unit),
+        )
+    return record
+
+
+def _with_files(
+    store: HubStore, units: Sequence[PulledUnit]
+) -> tuple[tuple[PulledUnit, ...], tuple[Finding, ...]]:
+    """The units whose files are, byte for byte, what the record says. What is not is fetched; a damaged file twice."""
+    there = [one for one in units if store.is_local(one.unit) and not one.new]
+    waiting = [one for one in units if not store.is_local(one.unit) or one.new]
+    findings: list[Finding] = []
+    for fetches in (0, 1, 2):
+        verified = list(zip(waiting, _damaged(waiting), strict=True))
+        there += [one for one, damaged in verified if not damaged]
+        wrong = [(one, damaged) for one, damaged in verified if damaged]
+        if fetches == 2:
+            findings += [_served_wrong(one, path, what) for one, damaged in wrong for path, what in damaged]
+            break
+        for _, damaged in wrong:
+            for path, _ in damaged:
+                discard(path)
+        failed = _fetch((one.place, one.paths) for one, _ in wrong)
+        findings += [_finding(one.unit, failed[one.place]) for one, _ in wrong if one.place in failed]
+        waiting = [replace(one, fetched=True) for one, _ in wrong if one.place not in failed]
+    return tuple(sorted(there, key=lambda one: one.unit)), tuple(findings)
+
+
+def _damaged(units: Sequence[PulledUnit]) -> list[tuple[tuple[Path, str], ...]]:
+    """Hashing leaves the interpreter free, so that each processor takes a unit."""
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        return list(pool.map(PulledUnit.damaged, units))
+
+
+def _fetch(wanted: Iterable[tuple[Place, Sequence[str]]]) -> dict[Place, BeforehandError]:
+    """The paths of each commit are in the cache; what failed, by place."""
+    paths: dict[Place, list[str]] = {}
+    for place, names in wanted:
+        paths.setdefault(place, []).extend(names)
+    return _hub().fetch_all(paths) if paths else {}
+
+
+def _hub() -> Hub:
+    from manifests.hub import Hub  # noqa: PLC0415 - a pull that needs no network does not load the client
+
+    return Hub()
+
+
+def _served_wrong(one: PulledUnit, path: Path, what: str) -> Finding:
+    return Finding(
+        where=str(one.unit),
+        what=f"{path.name} {what}; it was fetched twice",
+        mend="the Hub serves other bytes than were pushed: look at its page, then pull again",
+    )
+
+
+def _finding(unit: UnitId, err: BeforehandError) -> Finding:
+    where = f"{unit} ({err.where})" if err.where else str(unit)
+    return Finding(where=where, what=err.what, mend=err.mend)
