@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from manifests.documents import dump_document
 from manifests.errors import Finding
 from manifests.study import Study
-from report.aggregate import Aggregate, RegistrationNode
+from report.aggregate import Aggregate, UnitNode
 from report.bundle import write_bundle
-from report.endpoints import compute_endpoints, compute_exploratory
+from report.endpoints import Comparison, compute_endpoints, compute_exploratory, rows_compared
 from report.evidence import Evidence, load_evidence
-from report.figures import GainRow, encode, gains_figure
 from report.manifest import make_manifest
-from report.sentences import conclusion_word, sides_phrase
-from report.summaries import summarise_money, summarise_units
-from report.view import View, make_view
-
-NO_WITNESS = "no witness recorded: the freeze does not say where data were looked for"
+from report.money import summarise_money
+from report.page import make_page, pictures
+from report.page_html import write_html
+from report.page_markdown import write_readme, write_summary
+from report.pictures import draw
+from report.provenance import make_provenance
+from report.registration import summarise_registration
+from report.reuse import NOTHING, Reusable, find_reusable
+from report.unit_summaries import summarise_units, with_compared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,76 +35,78 @@ class Build:
     findings: tuple[Finding, ...]
 
 
-def build(study_root: Path) -> Build:
-    """The bundle of the study as it lies on disk; nothing is written."""
+def build(study_root: Path, *, allow_unequal: bool = False, reusable: Reusable = NOTHING) -> Build:
+    """The bundle of the study as it lies on disk; nothing is written.
+
+    allow_unequal: compare sides that were not made alike, which the bundle records. reusable: what the last bundle holds of
+    units and figures whose bytes are the same; a verification never reuses anything.
+    """
     evidence = load_evidence(Study.open(study_root))
-    aggregate = make_aggregate(evidence)
-    view = make_view(evidence, aggregate)
-    figure = gains_figure(_gain_rows(aggregate))
-    files = {
-        "README.md": render("README.md.j2", view),
-        "summary.md": render("summary.md.j2", view),
-        "aggregate.json": dump_document(aggregate),
-        "figures/gains.png": encode(figure, "png"),
-        "figures/gains.svg": encode(figure, "svg"),
+    comparisons = {
+        **compute_endpoints(evidence, allow_unequal=allow_unequal),
+        **compute_exploratory(evidence, allow_unequal=allow_unequal),
     }
-    files["MANIFEST.json"] = make_manifest(evidence, files)
-    return Build(files=files, aggregate=aggregate, findings=_findings(evidence))
+    aggregate = make_aggregate(evidence, comparisons, allow_unequal=allow_unequal, known=reusable.units)
+    page, numbers, narrative = make_page(evidence, aggregate, comparisons)
+    readme, summary = write_readme(page), write_summary(page)
+    digests = {str(unit): there.record_sha256 for unit, there in evidence.units.items()}
+    figures = draw(pictures(page), reusable)
+    files = {
+        "README.md": readme.text.encode(),
+        "summary.md": summary.text.encode(),
+        "aggregate.json": dump_document(aggregate),
+        "provenance.json": make_provenance(
+            evidence, numbers, {"README.md": readme.lines, "summary.md": summary.lines}
+        ),
+        "report.html": write_html(page, numbers, digests),
+        **figures.files,
+    }
+    files["MANIFEST.json"] = make_manifest(
+        evidence, files, drawings=figures.drawings, allow_unequal=allow_unequal
+    )
+    return Build(files=files, aggregate=aggregate, findings=(*_findings(evidence), *narrative.findings))
 
 
-def build_and_write(study_root: Path) -> tuple[Build, tuple[str, ...]]:
-    """The bundle on disk, and which of its files changed."""
-    built = build(study_root)
-    return built, write_bundle(study_root / "report", built.files)
+def build_and_write(
+    study_root: Path, *, allow_unequal: bool = False, fresh: bool = False
+) -> tuple[Build, tuple[str, ...]]:
+    """The bundle on disk, and which of its files changed. fresh: compute everything anew."""
+    folder = study_root / "report"
+    reusable = NOTHING if fresh else find_reusable(folder)
+    built = build(study_root, allow_unequal=allow_unequal, reusable=reusable)
+    return built, write_bundle(folder, built.files)
 
 
-def make_aggregate(evidence: Evidence) -> Aggregate:
+def make_aggregate(
+    evidence: Evidence,
+    comparisons: Mapping[str, Comparison],
+    *,
+    allow_unequal: bool = False,
+    known: Mapping[str, UnitNode] | None = None,
+) -> Aggregate:
     """Every number of the report."""
-    verification = evidence.verification
+    nodes = {name: one.node for name, one in comparisons.items()}
+    replaced = tuple(name for name in evidence.registered_design.endpoints if evidence.amended_by(name))
+    as_registered = (
+        compute_endpoints(
+            evidence, design=evidence.registered_design, allow_unequal=allow_unequal, names=replaced
+        )
+        if replaced
+        else {}
+    )
+    units = with_compared(summarise_units(evidence, known), rows_compared(comparisons))
     return Aggregate(
         format="aggregate/1",
         study=evidence.study.config.name,
-        registration=RegistrationNode(
-            status=verification.status,
-            block_sha256=verification.expected,
-            frozen_at=verification.frozen_at,
-            witness=evidence.witness.sentence if evidence.witness else NO_WITNESS,
-        ),
-        endpoints=compute_endpoints(evidence),
-        exploratory=compute_exploratory(evidence),
-        units=summarise_units(evidence),
-        money=summarise_money(evidence),
+        registration=summarise_registration(evidence),
+        endpoints={name: nodes[name] for name in evidence.design.endpoints},
+        as_registered={name: one.node for name, one in as_registered.items()},
+        exploratory={name: nodes[name] for name in evidence.study.config.exploratory},
+        units=units,
+        money=summarise_money(evidence, tuple(nodes.values())),
+        log=dict(sorted(Counter(entry.kind for entry in evidence.decisions.entries).items())),
         warnings=tuple(f"{finding.where}: {finding.what}" for finding in evidence.findings),
     )
-
-
-def render(template: str, view: View) -> bytes:
-    """A template of ours, filled; a name that the view lacks is a bug."""
-    environment = Environment(
-        loader=PackageLoader("report"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701 - Markdown; `report.markdown` escapes foreign text
-    )
-    return environment.get_template(template).render(view=view).encode()
-
-
-def _gain_rows(aggregate: Aggregate) -> list[GainRow]:
-    return [
-        GainRow(
-            name=f"{name}  {node.estimate.name}" if node.estimate else name,
-            sides=sides_phrase(node),
-            gain=node.estimate.value if node.estimate else None,
-            low=node.estimate.ci.low if node.estimate and node.estimate.ci else None,
-            high=node.estimate.ci.high if node.estimate and node.estimate.ci else None,
-            planned=node.label != "exploratory",
-            primary=node.role == "primary",
-            note=conclusion_word(node),
-        )
-        for name, node in {**aggregate.endpoints, **aggregate.exploratory}.items()
-    ]
 
 
 def _findings(evidence: Evidence) -> tuple[Finding, ...]:

@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import JsonValue
 
-from prereg.methods import McnemarExact, Metric, PairedBootstrap, StatisticalTest
+from prereg.methods import (
+    ClusteredT,
+    McnemarExact,
+    McnemarMidp,
+    Metric,
+    PairedBootstrap,
+    PairedT,
+    SignFlip,
+    StatisticalTest,
+)
 from report.aggregate import Estimate, Interval, PairedCounts, SideEstimate
 from report.metrics import Scores
 from report.numbers import p_phrase, p_value, significant
-from report.statistics.bootstrap import WARNINGS, BootstrapResult, paired_bootstrap
-from report.statistics.mcnemar import mcnemar_exact
+from report.statistics.bootstrap import WARNINGS, BootstrapResult, PairedScores, paired_bootstrap_many
+from report.statistics.clustered import clustered_mean
+from report.statistics.mcnemar import mcnemar_exact, mcnemar_midp
+from report.statistics.paired_t import paired_t
+from report.statistics.sign_flip import sign_flip
 
 COMPANION_LEVEL, COMPANION_SEED, COMPANION_RESAMPLES = "0.95", 42, 10_000
 """The interval beside a test that has none of its own; it takes no part in any decision."""
+
+COMPANION_METHOD = "paired percentile bootstrap, companion"
+COMPARISONS_AT_ONCE = 64
+FEW_CLUSTERS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +47,8 @@ class Sides:
     units: tuple[str, str]
     n_samples: int | None
     cap_tokens: int
-    strata: tuple[str, ...] | None
+    groups: tuple[str, ...] | None
+    """One label a problem, where the test stratifies or clusters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +73,32 @@ class Computed:
     warnings: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One comparison to compute."""
+
+    sides: Sides
+    metric: Metric
+    test: StatisticalTest
+
+
 def estimate(sides: Sides, metric: Metric, test: StatisticalTest) -> Computed:
     """The registered test of `metric` on these sides."""
-    inference = METHODS[test.name](sides, test)
+    return estimate_many([Request(sides=sides, metric=metric, test=test)])[0]
+
+
+def estimate_many(requests: Sequence[Request]) -> list[Computed]:
+    """Each as by itself; comparisons that draw the same resampling index draw it once."""
+    results = _bootstraps(requests)
+    return [_computed(request, result) for request, result in zip(requests, results, strict=True)]
+
+
+def _computed(request: Request, result: BootstrapResult) -> Computed:
+    sides = request.sides
+    inference = METHODS[request.test.name](sides, request.test, result)
     return Computed(
         estimate=Estimate(
-            name=name_of(metric),
+            name=name_of(request.metric),
             value=sides.candidate.mean - sides.baseline.mean,
             unit="fraction",
             ci=inference.ci,
@@ -66,7 +106,7 @@ def estimate(sides: Sides, metric: Metric, test: StatisticalTest) -> Computed:
             p=inference.p,
             p_at_floor=inference.p_at_floor,
             log10_p=inference.log10_p,
-            method=test.name,
+            method=request.test.name,
             n_problems=len(sides.baseline.problem_ids),
             n_samples=sides.n_samples,
             cap_tokens=sides.cap_tokens,
@@ -86,19 +126,18 @@ def name_of(metric: Metric) -> str:
     return f"{'solved' if metric.name == 'solved_at_k' else 'pass'}@{metric.k}"
 
 
-def _mcnemar(sides: Sides, test: StatisticalTest) -> Inference:
-    if not isinstance(test, McnemarExact):
+def _mcnemar(sides: Sides, test: StatisticalTest, companion: BootstrapResult) -> Inference:
+    if not isinstance(test, McnemarExact | McnemarMidp):
         raise TypeError(test.name)
     table = mcnemar_exact(sides.baseline.values == 1, sides.candidate.values == 1)
-    companion = _bootstrap_result(
-        sides, level=COMPANION_LEVEL, resamples=COMPANION_RESAMPLES, seed=COMPANION_SEED
-    )
+    exact = isinstance(test, McnemarExact)
+    ci = interval_of(companion.low, companion.high, COMPANION_LEVEL, COMPANION_METHOD)
     return Inference(
-        ci=_interval(companion, COMPANION_LEVEL, "paired percentile bootstrap, companion"),
-        ci_reason=companion.reason if companion.low is None else None,
-        p=table.p_value,
-        p_at_floor=table.p_is_bound,
-        log10_p=table.log10_p,
+        ci=ci,
+        ci_reason=companion.reason if ci is None else None,
+        p=table.p_value if exact else mcnemar_midp(table.n_lost, table.n_gained),
+        p_at_floor=exact and table.p_is_bound,
+        log10_p=table.log10_p if exact else None,
         paired=PairedCounts(
             both=table.n_both, neither=table.n_neither, lost=table.n_lost, gained=table.n_gained
         ),
@@ -107,15 +146,11 @@ def _mcnemar(sides: Sides, test: StatisticalTest) -> Inference:
     )
 
 
-def _bootstrap(sides: Sides, test: StatisticalTest) -> Inference:
+def _bootstrap(_sides: Sides, test: StatisticalTest, result: BootstrapResult) -> Inference:
     if not isinstance(test, PairedBootstrap):
         raise TypeError(test.name)
-    level = str(test.level)
-    result = _bootstrap_result(
-        sides, level=level, resamples=test.resamples, seed=test.seed, strict=test.p == "strict"
-    )
     return Inference(
-        ci=_interval(result, level, "paired percentile bootstrap"),
+        ci=interval_of(result.low, result.high, str(test.level), "paired percentile bootstrap"),
         ci_reason=result.reason if result.low is None else None,
         p=result.p_value,
         p_at_floor=result.p_at_floor,
@@ -132,29 +167,147 @@ def _bootstrap(sides: Sides, test: StatisticalTest) -> Inference:
     )
 
 
-METHODS: Mapping[str, Callable[[Sides, StatisticalTest], Inference]] = {
-    "mcnemar_exact": _mcnemar,
-    "paired_bootstrap": _bootstrap,
-}
-"""Test name of the design -> function. A new test is one function and one row."""
-
-
-def _bootstrap_result(
-    sides: Sides, *, level: str, resamples: int, seed: int, strict: bool = False
-) -> BootstrapResult:
-    """Integer sums where both sides have equal sample counts, else fractions; strata where the test names them."""
-    baseline, candidate = sides.baseline, sides.candidate
-    exact = baseline.counts is not None and candidate.counts is not None
-    return paired_bootstrap(
-        baseline.counts if baseline.counts is not None and exact else baseline.values,
-        candidate.counts if candidate.counts is not None and exact else candidate.values,
-        level=float(level),
-        n_resamples=resamples,
-        seed=seed,
-        p_variant="strict" if strict else "plus_one",
-        strata=sides.strata,
-        n_samples=(baseline.per_problem or 1, candidate.per_problem or 1) if exact else None,
+def _sign_flip(sides: Sides, test: StatisticalTest, companion: BootstrapResult) -> Inference:
+    if not isinstance(test, SignFlip):
+        raise TypeError(test.name)
+    differences, denominator = _differences(sides)
+    result = sign_flip(differences, denominator=denominator, seed=test.seed, n_resamples=test.resamples)
+    ci = interval_of(companion.low, companion.high, COMPANION_LEVEL, COMPANION_METHOD)
+    return Inference(
+        ci=ci,
+        ci_reason=companion.reason if ci is None else None,
+        p=result.p_value,
+        p_at_floor=result.p_at_floor,
+        log10_p=None,
+        paired=None,
+        parameters={
+            "alpha": str(test.alpha),
+            "seed": test.seed,
+            "resamples": result.n_resamples,
+            "method": result.method,
+            "companion": _fixed_by(companion),
+        },
+        warnings=(result.reason,) if result.reason else (),
     )
+
+
+def _paired_t(sides: Sides, test: StatisticalTest, _companion: BootstrapResult) -> Inference:
+    if not isinstance(test, PairedT):
+        raise TypeError(test.name)
+    level = str(test.level)
+    result = paired_t(sides.candidate.values - sides.baseline.values, level=float(level))
+    return Inference(
+        ci=interval_of(result.low, result.high, level, "paired t"),
+        ci_reason=result.reason,
+        p=result.p_value,
+        p_at_floor=result.p_is_bound,
+        log10_p=result.log10_p,
+        paired=None,
+        parameters={"level": level, "df": result.df},
+        warnings=(),
+    )
+
+
+def _clustered_t(sides: Sides, test: StatisticalTest, _companion: BootstrapResult) -> Inference:
+    if not isinstance(test, ClusteredT) or sides.groups is None:
+        raise TypeError(test.name)
+    level = str(test.level)
+    differences = sides.candidate.values - sides.baseline.values
+    result = clustered_mean(differences, sides.groups, level=float(level))
+    few = f"{result.n_clusters} clusters: with fewer than 20 the interval is too narrow"
+    return Inference(
+        ci=interval_of(result.low, result.high, level, "cluster-robust t"),
+        ci_reason=result.reason,
+        p=None,
+        p_at_floor=False,
+        log10_p=None,
+        paired=None,
+        parameters={
+            "level": level,
+            "clusters": test.clusters,
+            "n_clusters": result.n_clusters,
+            "df": result.df,
+        },
+        warnings=(few,) if result.n_clusters < FEW_CLUSTERS else (),
+    )
+
+
+METHODS: Mapping[str, Callable[[Sides, StatisticalTest, BootstrapResult], Inference]] = {
+    "mcnemar_exact": _mcnemar,
+    "mcnemar_midp": _mcnemar,
+    "paired_bootstrap": _bootstrap,
+    "sign_flip": _sign_flip,
+    "paired_t": _paired_t,
+    "clustered_t": _clustered_t,
+}
+"""Test name of the design -> function. A new test is one function and one row. The bootstrap result is the test's own, or its companion."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Index:
+    """What fixes a resampling index, and how results are read off it."""
+
+    n_problems: int
+    level: str
+    resamples: int
+    seed: int
+    strict: bool
+    strata: tuple[str, ...] | None
+
+
+def _index_of(request: Request) -> _Index:
+    """The test's own resampling, or that of the companion interval beside a test without one."""
+    sides, test = request.sides, request.test
+    own = test if isinstance(test, PairedBootstrap) else None
+    return _Index(
+        n_problems=len(sides.baseline.problem_ids),
+        level=str(own.level) if own else COMPANION_LEVEL,
+        resamples=own.resamples if own else COMPANION_RESAMPLES,
+        seed=own.seed if own else COMPANION_SEED,
+        strict=own is not None and own.p == "strict",
+        strata=sides.groups if own and own.strata else None,
+    )
+
+
+def _bootstraps(requests: Sequence[Request]) -> list[BootstrapResult]:
+    """One result a request; at most 64 comparisons are resampled at once, which bounds memory."""
+    groups: dict[_Index, list[int]] = defaultdict(list)
+    for place, request in enumerate(requests):
+        groups[_index_of(request)].append(place)
+    results: dict[int, BootstrapResult] = {}
+    for index, places in groups.items():
+        for first in range(0, len(places), COMPARISONS_AT_ONCE):
+            chunk = places[first : first + COMPARISONS_AT_ONCE]
+            drawn = paired_bootstrap_many(
+                [_paired_scores(requests[place].sides) for place in chunk],
+                level=float(index.level),
+                n_resamples=index.resamples,
+                seed=index.seed,
+                p_variant="strict" if index.strict else "plus_one",
+                strata=index.strata,
+            )
+            results.update(zip(chunk, drawn, strict=True))
+    return [results[place] for place in range(len(requests))]
+
+
+def _paired_scores(sides: Sides) -> PairedScores:
+    """Integer counts where every problem of a side has the same number of samples, on both sides; else fractions."""
+    baseline, candidate = sides.baseline, sides.candidate
+    if baseline.counts is None or candidate.counts is None:
+        return PairedScores(baseline=baseline.values, candidate=candidate.values)
+    return PairedScores(
+        baseline=baseline.counts,
+        candidate=candidate.counts,
+        n_samples=(baseline.per_problem or 1, candidate.per_problem or 1),
+    )
+
+
+def _differences(sides: Sides) -> tuple[NDArray[np.float64] | NDArray[np.int64], int]:
+    """Per problem, candidate minus baseline, and what to divide by: integers where sample counts allow it."""
+    baseline, candidate = sides.baseline, sides.candidate
+    if baseline.counts is None or candidate.counts is None or baseline.per_problem != candidate.per_problem:
+        return candidate.values - baseline.values, 1
+    return candidate.counts - baseline.counts, candidate.per_problem or 1
 
 
 def _companion_p(result: BootstrapResult, warning: str) -> str:
@@ -163,10 +316,11 @@ def _companion_p(result: BootstrapResult, warning: str) -> str:
     return ""
 
 
-def _interval(result: BootstrapResult, level: str, method: str) -> Interval | None:
-    if result.low is None or result.high is None:
+def interval_of(low: float | None, high: float | None, level: str, method: str) -> Interval | None:
+    """The interval, or None where a bound is missing."""
+    if low is None or high is None:
         return None
-    return Interval(low=result.low, high=result.high, level=level, method=method)
+    return Interval(low=low, high=high, level=level, method=method)
 
 
 def _fixed_by(result: BootstrapResult) -> dict[str, JsonValue]:

@@ -2,32 +2,49 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import pyarrow as pa
 
 from ledger.book import Ledger, parse_ledger
 from ledger.layout import empty_ledger
-from manifests.digests import sha256_bytes
+from manifests.digests import sha256_bytes, sha256_file
 from manifests.errors import Finding, FindingsError, NotInOrderError
-from manifests.files import read_bytes
+from manifests.files import inside, read_bytes
 from manifests.names import UnitId
 from manifests.records import UnitRecord
 from manifests.roster import RosterEntry, check_overrides, roster
 from manifests.rows import ROWS_FILE, read_rows
 from manifests.stores import LocalStore, check_files, load_record
 from manifests.study import Study
-from prereg.block import find_block
+from prereg.block import BEGIN, END, find_block
 from prereg.decisions import DecisionLog, parse_decisions
 from prereg.design import Design
-from prereg.methods import PairedBootstrap
-from prereg.plan import differences_from_plan, parse_block_design, plan_problems
+from prereg.effective import EffectiveDesign, effective_design
+from prereg.plan import differences_from_plan, plan_problems
 from prereg.registration import FILE_NAME, Registration, parse_registration
+from prereg.seals import FILE_NAME as SEALS_FILE
 from prereg.verification import Verification
 from prereg.verify import verify
 from prereg.witness import Witness
+from report.aggregate import Label
 from report.samples import COLUMNS
+from report.training import (
+    FOLDER,
+    ProblemNames,
+    ReadBackRecord,
+    TrainingEvidence,
+    parse_problem_names,
+    parse_read_back,
+)
+
+NARRATIVE = "narrative.md"
+NO_CLOCK = "9999-12-31T23:59:59Z"
+"""Verify takes the time to find dates that have not come yet; a build knows no time."""
+UNITS_IN_MEMORY = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,15 +60,32 @@ class InputFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitEvidence:
-    """A unit that is there, whole: its record, the columns of its rows that the report reads, its digests.
+    """A unit that is there, whole: its record, where its rows lie, its digests.
 
     findings: where its identity is not the planned one.
     """
 
     record: UnitRecord
     record_sha256: str
-    rows: pa.Table
+    rows_path: Path
     findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RowReader:
+    """Reads the columns that the report needs, one unit at a time; the last few units stay in memory."""
+
+    _kept: OrderedDict[Path, pa.Table] = field(default_factory=OrderedDict)
+
+    def table(self, unit: UnitEvidence) -> pa.Table:
+        """The rows of a unit, `COLUMNS` only."""
+        path = unit.rows_path
+        if path not in self._kept:
+            self._kept[path] = read_rows(path, COLUMNS)
+            while len(self._kept) > UNITS_IN_MEMORY:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(path)
+        return self._kept[path]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +95,8 @@ class Evidence:
     study: Study
     verification: Verification
     design: Design
+    """The design in force."""
+    effective: EffectiveDesign
     block_text: str
     registration: Registration | None
     """The freeze record; None where nothing is frozen or the record does not hold."""
@@ -70,17 +106,37 @@ class Evidence:
     ledger: Ledger
     roster: tuple[RosterEntry, ...]
     units: Mapping[UnitId, UnitEvidence]
+    rows: RowReader
+    narrative: bytes
+    """`narrative.md`; empty where there is none."""
+    training: TrainingEvidence
     strata: Mapping[tuple[str, str], Mapping[str, str]]
     """(benchmark, field of its problem file) -> problem id -> label."""
     inputs: tuple[InputFile, ...]
     findings: tuple[Finding, ...]
     """What is wrong with the evidence but does not stop a report: a broken ledger chain, an override without decision."""
 
+    @property
+    def registered_design(self) -> Design:
+        """The design as frozen; the one in force itself where no amendment changed it."""
+        return self.effective.registered
+
+    def amended_by(self, endpoint_id: str) -> tuple[str, ...]:
+        """Ids of the amendments that changed the endpoint."""
+        return self.effective.amended.get(endpoint_id, ())
+
+    def label_after_amendments(self, endpoint_id: str) -> Label:
+        """registered, amended-before-results or amended-after-results."""
+        if not self.amended_by(endpoint_id):
+            return "registered"
+        before = self.effective.label(endpoint_id) == "amended-before-results"
+        return "amended-before-results" if before else "amended-after-results"
+
 
 def load_evidence(study: Study) -> Evidence:
     """Read and check everything. Raises when a unit that is there is damaged: no number comes from such rows."""
     reader = _Reader(study)
-    verification = verify(study.root)
+    verification = verify(study.root, now=NO_CLOCK)
     registration = reader.read("PREREGISTRATION.md", "text")
     record = _freeze_record(reader, verification)
     block_text = (
@@ -88,7 +144,12 @@ def load_evidence(study: Study) -> Evidence:
         if record
         else find_block(registration, where="PREREGISTRATION.md").raw.decode("utf-8")
     )
-    design = parse_block_design(block_text, where="the block of PREREGISTRATION.md")
+    block = find_block(f"{BEGIN}\n{block_text}{END}\n".encode(), where="the block of PREREGISTRATION.md")
+    if (study.root / SEALS_FILE).exists():
+        reader.read(SEALS_FILE, "registration")
+    effective = effective_design(block, verification.seals)
+    design = effective.in_force
+    reader.note_pinned(record)
     decisions = parse_decisions(reader.read("DECISIONS.md", "text", missing=b""), where="DECISIONS.md")
     ledger = parse_ledger(
         reader.read("ledger.csv", "ledger", missing=empty_ledger()), study_name=study.config.name
@@ -102,6 +163,7 @@ def load_evidence(study: Study) -> Evidence:
         study=study,
         verification=verification,
         design=design,
+        effective=effective,
         block_text=block_text,
         registration=record,
         witness=Witness.read(record.witness, where=FILE_NAME)
@@ -111,7 +173,10 @@ def load_evidence(study: Study) -> Evidence:
         ledger=ledger,
         roster=roster(planned, found, study.config.roster),
         units=units,
-        strata=_load_strata(reader, design),
+        rows=RowReader(),
+        narrative=reader.read(NARRATIVE, "text", missing=b""),
+        strata=_load_strata(reader, (design, effective.registered)),
+        training=_load_training(reader, design),
         inputs=reader.inputs,
         findings=(
             *verification.findings,
@@ -148,24 +213,46 @@ def _load_unit(reader: _Reader, store: LocalStore, design: Design, unit: UnitId)
     return UnitEvidence(
         record=record,
         record_sha256=record_sha256,
-        rows=read_rows(store.folder(unit) / ROWS_FILE, COLUMNS),
+        rows_path=store.folder(unit) / ROWS_FILE,
         findings=differences_from_plan(design, record),
     )
 
 
-def _load_strata(reader: _Reader, design: Design) -> dict[tuple[str, str], Mapping[str, str]]:
-    """The labels that stratified tests ask for; every problem file is an input, asked for or not."""
+def _load_strata(reader: _Reader, designs: tuple[Design, ...]) -> dict[tuple[str, str], Mapping[str, str]]:
+    """The labels that tests group problems by; every problem file is an input, asked for or not."""
     strata: dict[tuple[str, str], Mapping[str, str]] = {}
-    for _, benchmark in sorted(design.benchmarks.items()):
-        if (reader.root / benchmark.problems).exists():
-            reader.read(benchmark.problems, "data")
-    for endpoint in design.endpoints.values():
-        field = endpoint.test.strata if isinstance(endpoint.test, PairedBootstrap) else None
-        key = (endpoint.benchmark, field or "")
-        if field is not None and key not in strata:
-            problems = plan_problems(design, endpoint.benchmark, reader.root, strata_field=field)
-            strata[key] = dict(zip(problems.ids, problems.strata or (), strict=True))
+    for design in designs:
+        for _, benchmark in sorted(design.benchmarks.items()):
+            reader.read_if_there(benchmark.problems, "data")
+        for endpoint in design.endpoints.values():
+            field = endpoint.test.problem_field
+            key = (endpoint.benchmark, field or "")
+            if field is not None and key not in strata:
+                problems = plan_problems(design, endpoint.benchmark, reader.root, strata_field=field)
+                strata[key] = dict(zip(problems.ids, problems.strata or (), strict=True))
     return strata
+
+
+def _load_training(reader: _Reader, design: Design) -> TrainingEvidence:
+    """What training runs left for the validity rules; read only where a rule asks for it."""
+    asked = {rule.rule for rule in design.validity}
+    problems: dict[str, ProblemNames] = {}
+    read_backs: dict[str, ReadBackRecord] = {}
+    benchmarks: dict[str, ProblemNames] = {}
+    for system in sorted(design.systems) if asked & {"no_train_overlap", "read_back"} else ():
+        path = f"{FOLDER}/{system}/problems.jsonl"
+        data = reader.read_if_there(path, "data")
+        if data is not None:
+            problems[system] = parse_problem_names(data, where=path)
+        path = f"{FOLDER}/{system}/read_back.json"
+        data = reader.read_if_there(path, "data")
+        if data is not None:
+            read_backs[system] = parse_read_back(data, where=path)
+    for name, benchmark in sorted(design.benchmarks.items()) if "no_train_overlap" in asked else ():
+        data = reader.read_if_there(benchmark.problems, "data")
+        if data is not None:
+            benchmarks[name] = parse_problem_names(data, where=benchmark.problems)
+    return TrainingEvidence(problems=problems, read_backs=read_backs, benchmarks=benchmarks)
 
 
 class DamagedEvidenceError(NotInOrderError, FindingsError):
@@ -190,6 +277,19 @@ class _Reader:
         data = read_bytes(self.root / path)
         self.note(path, kind, size=len(data), sha256=sha256_bytes(data))
         return data
+
+    def read_if_there(self, path: str, kind: str) -> bytes | None:
+        """The bytes of a file inside the study, or None."""
+        if not inside(self.root, path, where="the study").exists():
+            return None
+        return self.read(path, kind)
+
+    def note_pinned(self, record: Registration | None) -> None:
+        """Files that the freeze pinned: their drift is told, so a bundle depends on them."""
+        for file in record.pinned if record else ():
+            path = inside(self.root, file.path, where=FILE_NAME)
+            if path.is_file():
+                self.note(file.path, "registration", size=path.stat().st_size, sha256=sha256_file(path))
 
     def note(self, path: str, kind: str, *, size: int, sha256: str) -> None:
         self._inputs[path] = InputFile(path=path, kind=kind, bytes=size, sha256=sha256)

@@ -8,8 +8,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
+from pydantic import Field
+
 from manifests.digests import sha256_bytes, sha256_file, sha256_tree
 from manifests.documents import Document, dump_document
+from prereg.seals import Chain
 from report.evidence import Evidence
 
 PACKAGES = ("report", "prereg", "ledger", "manifests")
@@ -59,11 +62,19 @@ class BundleManifest(Document):
     environment: dict[str, str]
     registration: RegistrationEntry
     ledger_head: LedgerEntry | None
+    amendments_head: str | None = None
+    """The end of the chain of seals, `N:HASH`: later seals must still hold it."""
+    allow_design_mismatch: bool = False
+    """Sides that were not made alike were compared all the same; then nothing is PRIMARY."""
+    drawings: dict[str, str] = Field(default_factory=dict)
+    """PNG -> digest of the SVG that it shows."""
     inputs: tuple[InputEntry, ...]
     outputs: tuple[OutputEntry, ...]
 
 
-def make_manifest(evidence: Evidence, outputs: Mapping[str, bytes]) -> bytes:
+def make_manifest(
+    evidence: Evidence, outputs: Mapping[str, bytes], *, drawings: Mapping[str, str], allow_unequal: bool
+) -> bytes:
     """The manifest's bytes; of itself and the checksums it says nothing."""
     ledger = evidence.ledger
     manifest = BundleManifest(
@@ -75,6 +86,11 @@ def make_manifest(evidence: Evidence, outputs: Mapping[str, bytes]) -> bytes:
             status=evidence.verification.status, block_sha256=evidence.verification.expected
         ),
         ledger_head=LedgerEntry(seq=ledger.head.seq, hash=ledger.head.hash) if ledger.entries else None,
+        amendments_head=Chain(seals=evidence.effective.seals, findings=()).head
+        if evidence.effective.seals
+        else None,
+        allow_design_mismatch=allow_unequal,
+        drawings=dict(drawings),
         inputs=tuple(
             InputEntry(path=file.path, kind=file.kind, bytes=file.bytes, sha256=file.sha256)
             for file in evidence.inputs

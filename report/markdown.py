@@ -11,15 +11,24 @@ SPECIAL = re.compile(r"([\\`*\[\]<>#|~&$]|(?<!\w)_|_(?!\w))")
 LINE_START = re.compile(r"^(\s*)(?=[-+=])|^(\s*\d+)(?=[.)])")
 """What would open a list, a rule or a heading where the text begins a line."""
 LINK_LIKE = re.compile(
-    r"(?i)\b(https?|ftp|mailto|javascript|data|file|xmpp|www|[\w.+-]+)(:(?=\S)|(?<=www)\.|@(?=\w))"
+    r"(?i)\b(https?|ftp|mailto|javascript|data|file|xmpp|www|[a-z][\w.+-]*|[\w.+-]+(?=@))(:(?=\S)|(?<=www)\.|@(?=[\w-]*\.\w))"
 )
 
 
 def escape(text: str) -> str:
     """One line of foreign text as plain Markdown text: no emphasis, link, HTML, table cell or control character."""
+    return guard_start(escape_inline(text))
+
+
+def escape_inline(text: str) -> str:
+    """Foreign text that stands inside a line; where it may begin one, `guard_start` has to follow."""
     # A word joiner keeps autolinking readers from making a link of foreign text.
-    escaped = LINE_START.sub(lambda match: match[0] + "\\", SPECIAL.sub(r"\\\1", printable(text)))
-    return LINK_LIKE.sub("\\1\u2060\\2", escaped)
+    return LINK_LIKE.sub("\\1\u2060\\2", SPECIAL.sub(r"\\\1", printable(text)))
+
+
+def guard_start(line: str) -> str:
+    """The line without what would make it a list, a rule or a heading."""
+    return LINE_START.sub(lambda match: match[0] + "\\", line)
 
 
 def code(text: str) -> str:
