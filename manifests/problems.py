@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import JsonValue
+
 from manifests.digests import sha256_bytes
 from manifests.errors import BeforehandError, FindingsError
 from manifests.files import read_bytes
@@ -19,6 +21,14 @@ class ProblemSet:
     ids: tuple[str, ...]
     sha256: str
     strata: tuple[str, ...] | None = None
+
+
+def read_problem_fields(path: Path) -> dict[str, dict[str, JsonValue]]:
+    """Problem id -> every field of its line."""
+    lines = parse_json_lines(read_bytes(path), where=str(path))
+    if lines.findings:
+        raise FindingsError("is no problem set", lines.findings, where=str(path))
+    return {str(line.value.get("problem_id")): line.value for line in lines.records}
 
 
 def read_problems(path: Path, *, strata_field: str | None = None) -> ProblemSet:
