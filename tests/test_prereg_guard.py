@@ -157,6 +157,7 @@ def test_a_new_study_is_kept_from_line_ending_conversion(tmp_path):
 
 def test_a_folder_of_the_repository_with_our_name_does_not_replace_the_guard(study):
     (study.parent.parent / "prereg").mkdir()
+    (study.parent.parent / "prereg" / "__init__.py").write_text("")
     (study.parent.parent / "prereg" / "guard.py").write_text("raise SystemExit(0)\n")
     edit(study / "ledger.csv", b"2.50", b"1.50")
     assert 1 == try_commit(study)[0]
