@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from manifests.errors import BeforehandError, FindingsError
 from manifests.importers.headlines import differing_headlines
 from manifests.importers.mapping import RowMap, describe
-from manifests.importers.reading import Defaults, LogFacts, Tally
+from manifests.importers.reading import NO_PLAN, LogFacts, Tally
 from manifests.importers.recognition import recognise
 from manifests.rows import LIGHT, SCHEMA, check_keys
 from prereg.methods import MeanCorrect, Metric
@@ -25,7 +25,6 @@ from report.statistics.mcnemar import McNemarResult, mcnemar_exact
 from report.statistics.pass_at_k import pass_at_k
 from report.statistics.proportion import wilson
 
-NO_PLAN = Defaults(sampling="log", cap_tokens=None, n_samples=None, number_samples=True, statements=True)
 SEED, LEVEL = 42, 0.95
 RESAMPLES, RESAMPLES_OF_MANY, MANY_PROBLEMS = 10_000, 2_000, 5_000
 """With many problems fewer resamples are drawn, so that the answer comes at once; how many is printed."""

@@ -33,6 +33,10 @@ class Defaults:
     """A guessed map takes the problem's text too."""
 
 
+NO_PLAN = Defaults(sampling="main", cap_tokens=None, n_samples=None, number_samples=True, statements=True)
+"""For logs that are read outside of any study."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Headline:
     """A number that the source prints about its own rows: a mean of verdicts.
