@@ -14,14 +14,28 @@ FOLDER = click.Path(path_type=Path)
 
 @click.command()
 @click.argument("folder", metavar="studies/NAME", type=FOLDER)
+@click.option(
+    "--from",
+    "logs",
+    multiple=True,
+    metavar="LOG",
+    type=FOLDER,
+    help="Draft the design from a log; may be given again.",
+)
 @reporting
-def new(folder: Path) -> Outcome:
+def new(folder: Path, logs: tuple[Path, ...]) -> Outcome:
     """Start a study: a folder with a commented registration."""
     from prereg.new import new_study  # noqa: PLC0415 - each command imports what it needs, so that --help is quick
 
-    files = new_study(folder)
+    draft = None
+    if logs:
+        from manifests.importers.drafting import draft_design  # noqa: PLC0415
+
+        draft = draft_design(logs)
+    files = new_study(folder, draft)
     text = "\n".join(
         [
+            *(draft.said if draft is not None else ()),
             *(f"wrote {file}" for file in files),
             f"next: fill in {files[1]}, then beforehand prereg check {folder}",
         ]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ledger.layout import empty_ledger
 from manifests.errors import BeforehandError
 from manifests.files import write_atomically
 from manifests.names import is_slug
+
+if TYPE_CHECKING:  # pyarrow: only a draft pays for it
+    from manifests.importers.drafting import Draft
 
 TEMPLATE = Path(__file__).parent / "template"
 FILES = {
@@ -19,8 +24,14 @@ FILES = {
 """File of the study -> file of the template."""
 
 
-def new_study(folder: Path) -> tuple[Path, ...]:
-    """The folder holds a study named after it. Refuses a folder with anything in it, and a name that is no slug."""
+FENCE = re.compile(r"(?<=^```toml design\n).*?(?=^```$)", re.DOTALL | re.MULTILINE)
+
+
+def new_study(folder: Path, draft: Draft | None = None) -> tuple[Path, ...]:
+    """The folder holds a study named after it. Refuses a folder with anything in it, and a name that is no slug.
+
+    draft: stands in place of the template's design, with its files.
+    """
     name = folder.name
     if not is_slug(name):
         raise BeforehandError(
@@ -34,6 +45,10 @@ def new_study(folder: Path) -> tuple[Path, ...]:
     for file, template in FILES.items():
         text = (TEMPLATE / template).read_text(encoding="utf-8")
         filled = text.replace("{name}", name).replace("{title}", title)
+        if draft is not None:
+            filled = FENCE.sub(lambda _: draft.fence, filled)
         write_atomically(folder / file, filled.encode("utf-8"))
-    write_atomically(folder / "ledger.csv", empty_ledger())
-    return tuple(folder / file for file in (*FILES, "ledger.csv"))
+    drafted = () if draft is None else draft.files
+    for file, data in (("ledger.csv", empty_ledger()), *drafted):
+        write_atomically(folder / file, data)
+    return tuple(folder / file for file in (*FILES, "ledger.csv", *(file for file, _ in drafted)))
