@@ -25,6 +25,9 @@ from report.registration import summarise_registration
 from report.reuse import NOTHING, Reusable, find_reusable
 from report.unit_summaries import summarise_units, with_compared
 
+BLOCK = "block.md"
+"""The frozen block, byte for byte: a bundle shows what its digest is the digest of."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Build:
@@ -54,6 +57,7 @@ def build(study_root: Path, *, allow_unequal: bool = False, reusable: Reusable =
     files = {
         "README.md": readme.text.encode(),
         "summary.md": summary.text.encode(),
+        BLOCK: evidence.block_text.encode(),
         "aggregate.json": dump_document(aggregate),
         "provenance.json": make_provenance(
             evidence, numbers, {"README.md": readme.lines, "summary.md": summary.lines}
@@ -61,10 +65,11 @@ def build(study_root: Path, *, allow_unequal: bool = False, reusable: Reusable =
         "report.html": write_html(page, numbers, digests),
         **figures.files,
     }
+    findings = (*_findings(evidence), *narrative.findings)
     files["MANIFEST.json"] = make_manifest(
-        evidence, files, drawings=figures.drawings, allow_unequal=allow_unequal
+        evidence, files, drawings=figures.drawings, allow_unequal=allow_unequal, findings=findings
     )
-    return Build(files=files, aggregate=aggregate, findings=(*_findings(evidence), *narrative.findings))
+    return Build(files=files, aggregate=aggregate, findings=findings)
 
 
 def build_and_write(

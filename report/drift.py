@@ -35,7 +35,8 @@ def find_drift(study_root: Path) -> Drift:
     if not present:
         missing = Finding(where="report/", what="there is no bundle", mend="python build_report.py STUDY")
         return Drift(drifted=("bundle",), findings=(missing,))
-    built = build(study_root)
+    manifest = _manifest(present)
+    built = build(study_root, allow_unequal=manifest is not None and manifest.allow_design_mismatch)
     found = [*_edited(present), *_causes(present, built), *_outputs(present, built)]
     drifted = {name for name, _ in found}
     return Drift(

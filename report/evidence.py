@@ -113,6 +113,8 @@ class Evidence:
     strata: Mapping[tuple[str, str], Mapping[str, str]]
     """(benchmark, field of its problem file) -> problem id -> label."""
     inputs: tuple[InputFile, ...]
+    absent: tuple[str, ...]
+    """Files that were looked for and are not there."""
     findings: tuple[Finding, ...]
     """What is wrong with the evidence but does not stop a report: a broken ledger chain, an override without decision."""
 
@@ -145,8 +147,7 @@ def load_evidence(study: Study) -> Evidence:
         else find_block(registration, where="PREREGISTRATION.md").raw.decode("utf-8")
     )
     block = find_block(f"{BEGIN}\n{block_text}{END}\n".encode(), where="the block of PREREGISTRATION.md")
-    if (study.root / SEALS_FILE).exists():
-        reader.read(SEALS_FILE, "registration")
+    reader.read(SEALS_FILE, "registration", missing=b"")
     effective = effective_design(block, verification.seals)
     design = effective.in_force
     reader.note_pinned(record)
@@ -178,6 +179,7 @@ def load_evidence(study: Study) -> Evidence:
         strata=_load_strata(reader, (design, effective.registered)),
         training=_load_training(reader, design),
         inputs=reader.inputs,
+        absent=reader.absent,
         findings=(
             *verification.findings,
             *decisions.findings,
@@ -193,6 +195,7 @@ def load_evidence(study: Study) -> Evidence:
 
 def _freeze_record(reader: _Reader, verification: Verification) -> Registration | None:
     if verification.expected is None:
+        reader.read_if_there(FILE_NAME, "registration")
         return None
     return parse_registration(reader.read(FILE_NAME, "registration"), where=FILE_NAME)
 
@@ -265,14 +268,20 @@ class _Reader:
     def __init__(self, study: Study) -> None:
         self.root = study.root
         self._inputs: dict[str, InputFile] = {}
+        self._absent: set[str] = set()
         self.read("study.toml", "text")
 
     @property
     def inputs(self) -> tuple[InputFile, ...]:
         return tuple(self._inputs[path] for path in sorted(self._inputs))
 
+    @property
+    def absent(self) -> tuple[str, ...]:
+        return tuple(sorted(self._absent))
+
     def read(self, path: str, kind: str, *, missing: bytes | None = None) -> bytes:
         if missing is not None and not (self.root / path).exists():
+            self._absent.add(path)
             return missing
         data = read_bytes(self.root / path)
         self.note(path, kind, size=len(data), sha256=sha256_bytes(data))
@@ -281,6 +290,7 @@ class _Reader:
     def read_if_there(self, path: str, kind: str) -> bytes | None:
         """The bytes of a file inside the study, or None."""
         if not inside(self.root, path, where="the study").exists():
+            self._absent.add(path)
             return None
         return self.read(path, kind)
 
@@ -288,7 +298,9 @@ class _Reader:
         """Files that the freeze pinned: their drift is told, so a bundle depends on them."""
         for file in record.pinned if record else ():
             path = inside(self.root, file.path, where=FILE_NAME)
-            if path.is_file():
+            if not path.is_file():
+                self._absent.add(file.path)
+            else:
                 self.note(file.path, "registration", size=path.stat().st_size, sha256=sha256_file(path))
 
     def note(self, path: str, kind: str, *, size: int, sha256: str) -> None:

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import platform
-from collections.abc import Mapping
-from importlib.metadata import version
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pydantic import Field
 
-from manifests.digests import sha256_bytes, sha256_file, sha256_tree
+from manifests.digests import sha256_bytes
 from manifests.documents import Document, dump_document
+from manifests.errors import Finding
 from prereg.seals import Chain
 from report.evidence import Evidence
-
-PACKAGES = ("report", "prereg", "ledger", "manifests")
-"""What can move a number or a word of a bundle."""
-
-LIBRARIES = ("jinja2", "matplotlib", "numpy", "pyarrow", "pydantic", "scipy")
+from report.origin import code_sha256, environment, listing_sha256
 
 
 class InputEntry(Document):
@@ -52,6 +46,14 @@ class LedgerEntry(Document):
     hash: str
 
 
+class FindingEntry(Document):
+    """One finding of the build."""
+
+    where: str
+    what: str
+    mend: str
+
+
 class BundleManifest(Document):
     """`bundle-manifest/1`."""
 
@@ -68,12 +70,23 @@ class BundleManifest(Document):
     """Sides that were not made alike were compared all the same; then nothing is PRIMARY."""
     drawings: dict[str, str] = Field(default_factory=dict)
     """PNG -> digest of the SVG that it shows."""
+    findings: tuple[FindingEntry, ...] = ()
+    """What the build had to say of the study; the bundle is whole all the same."""
+    absent: tuple[str, ...] = ()
+    """Files that were looked for and were not there."""
+    listing_sha256: str = ""
+    """Digest over the names of all files below manifests/, units/ and training/, sorted, one a line."""
     inputs: tuple[InputEntry, ...]
     outputs: tuple[OutputEntry, ...]
 
 
 def make_manifest(
-    evidence: Evidence, outputs: Mapping[str, bytes], *, drawings: Mapping[str, str], allow_unequal: bool
+    evidence: Evidence,
+    outputs: Mapping[str, bytes],
+    *,
+    drawings: Mapping[str, str],
+    allow_unequal: bool,
+    findings: Sequence[Finding],
 ) -> bytes:
     """The manifest's bytes; of itself and the checksums it says nothing."""
     ledger = evidence.ledger
@@ -91,6 +104,9 @@ def make_manifest(
         else None,
         allow_design_mismatch=allow_unequal,
         drawings=dict(drawings),
+        findings=tuple(FindingEntry(where=one.where, what=one.what, mend=one.mend) for one in findings),
+        absent=evidence.absent,
+        listing_sha256=listing_sha256(evidence.study.root),
         inputs=tuple(
             InputEntry(path=file.path, kind=file.kind, bytes=file.bytes, sha256=file.sha256)
             for file in evidence.inputs
@@ -101,21 +117,3 @@ def make_manifest(
         ),
     )
     return dump_document(manifest)
-
-
-def code_sha256() -> str:
-    """One digest over the code that builds bundles, the same wherever it is installed."""
-    root = Path(__file__).resolve().parent.parent
-    files = {
-        path.relative_to(root).as_posix(): sha256_file(path)
-        for package in PACKAGES
-        for path in sorted((root / package).rglob("*"))
-        if path.is_file() and path.suffix != ".pyc"
-    }
-    return sha256_tree(files)
-
-
-def environment() -> dict[str, str]:
-    """Versions that a figure's pixels may depend on; a patch release of Python moves nothing."""
-    python = ".".join(platform.python_version_tuple()[:2])
-    return {"python": python, **{library: version(library) for library in LIBRARIES}}

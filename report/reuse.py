@@ -16,7 +16,8 @@ from manifests.digests import sha256_bytes
 from manifests.errors import BeforehandError
 from report.aggregate import Aggregate, UnitNode
 from report.bundle import CHECKSUMS, parse_checksums, read_bundle
-from report.manifest import BundleManifest, code_sha256, environment
+from report.manifest import BundleManifest
+from report.origin import code_sha256, environment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

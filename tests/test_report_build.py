@@ -284,7 +284,7 @@ def test_two_builds_in_other_folders_and_other_surroundings_give_the_same_bytes(
     faketime = {"PYTHONHASHSEED": "77", "TZ": "America/New_York", "LANG": "de_DE.UTF-8", "LC_ALL": "C.UTF-8"}
     run_build(second, faketime, clock="import time, datetime; time.time = lambda: 4e9;")
     assert read_bundle(first / "report") == read_bundle(second / "report")
-    assert len(read_bundle(first / "report")) == 17
+    assert len(read_bundle(first / "report")) == 18
 
 
 def run_build(study, environment, clock=""):
@@ -357,7 +357,7 @@ def test_verify_names_code_and_environment(tmp_path, monkeypatch):
     monkeypatch.setattr("report.manifest.code_sha256", lambda: "0" * 64)
     assert "code" in find_drift(study).drifted
     monkeypatch.undo()
-    monkeypatch.setattr("report.manifest.LIBRARIES", ("jinja2",))
+    monkeypatch.setattr("report.origin.LIBRARIES", ("jinja2",))
     assert "environment" in find_drift(study).drifted
 
 
