@@ -7,14 +7,15 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from manifests.errors import EXIT_CLEAN, EXIT_OUR_BUG, BeforehandError, Finding, FindingsError
+from manifests.errors import EXIT_CLEAN, EXIT_OUR_BUG, BeforehandError, Finding
 from manifests.files import read_bytes
 from manifests.text import printable
-from prereg.block import HASH_KEY, Block, find_block, with_lf
-from prereg.drift import drift, with_dates
+from prereg.block import with_lf
+from prereg.comparison import DOCUMENT, against, block_against, not_frozen
+from prereg.drift import with_dates
 from prereg.registration import FILE_NAME, MEND, Registration, read_registration
 from prereg.strict import DamagedRecordError
-from prereg.verification import Verification, difference, unified_diff
+from prereg.verification import Verification
 
 TYPE_CHECKING = False  # typing is slow to import, and only its aliases are needed
 if TYPE_CHECKING:
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from prereg.seals import Chain
-    from prereg.verification import Status
-
-DOCUMENT = "PREREGISTRATION.md"
 
 
 def verify(
@@ -32,14 +30,15 @@ def verify(
 ) -> Verification:
     """Compare the registration with its record.
 
-    now: UTC, to tell dates that have not come. authority: certificate of the one that stamped the record. history: hold it against git too; else that is listed as not checked.
+    now: UTC, to tell dates that have not come. authority: certificate of the one that stamped the record.
+    history: hold it against git too; else that is listed as not checked.
     Raises BeforehandError only where there is no study.
     """
     record_path, document_path = study / FILE_NAME, study / DOCUMENT
     if not study.is_dir():
         raise BeforehandError("is not a folder", where=str(study), mend="name a study folder")
     if not record_path.exists():
-        return _not_frozen(read_bytes(document_path, mend="name a study folder"))
+        return not_frozen(read_bytes(document_path, mend="name a study folder"))
     try:
         record = read_registration(record_path)
     except DamagedRecordError as err:
@@ -50,9 +49,11 @@ def verify(
         return Verification(status="record_altered", findings=findings)
     if not document_path.exists():
         gone = Finding(where=DOCUMENT, what="does not exist any more", mend="restore it from version control")
-        return _against(record, study, "changed", actual=None, now="", findings=(gone,))
+        return against(record, study, "changed", actual=None, now="", findings=(gone,))
     data = read_bytes(document_path)
-    result, chain = _with_amendments(_compare(record, study, data), record, study, data, now or _in_an_hour())
+    result, chain = _with_amendments(
+        block_against(record, study, data), record, study, data, now or _in_an_hour()
+    )
     if (study / "registration.tsr").exists():
         from prereg.timestamp import check_stamp  # noqa: PLC0415 - urllib is slow to import
 
@@ -119,91 +120,6 @@ def _with_amendments(
 
         findings += check_bundles(study, record, chain)
     return replace(result, findings=tuple(findings), seals=chain.seals if chain else ()), chain
-
-
-def _not_frozen(data: bytes) -> Verification:
-    try:
-        block = find_block(data, where=DOCUMENT)
-    except FindingsError as err:
-        return Verification(status="not_frozen", findings=err.findings)
-    what = f"says {HASH_KEY}, but {FILE_NAME} is not there: the record was removed, or the line was written by hand"
-    findings = tuple(
-        Finding(where=f"{DOCUMENT}:{line.number}", what=what, mend="restore the record from version control")
-        for line in block.hash_lines
-    )
-    return Verification(status="not_frozen", actual=block.sha256, findings=findings)
-
-
-def _compare(record: Registration, study: Path, data: bytes) -> Verification:
-    try:
-        block = find_block(data, where=DOCUMENT)
-    except FindingsError as err:
-        status: Status = "line_endings_only" if _same_text(record, data) else "changed"
-        return _against(record, study, status, actual=None, now=_text_anyway(data), findings=err.findings)
-    findings = _hash_line_findings(block, record)
-    if block.sha256 == record.block_sha256:
-        return _against(
-            record, study, "unchanged", actual=block.sha256, now=record.frozen_text, findings=findings
-        )
-    now = block.raw.decode("utf-8")
-    return _against(record, study, "changed", actual=block.sha256, now=now, findings=findings)
-
-
-def _against(
-    record: Registration,
-    study: Path,
-    status: Status,
-    *,
-    actual: str | None,
-    now: str,
-    findings: tuple[Finding, ...],
-) -> Verification:
-    return Verification(
-        status=status,
-        findings=(*findings, *drift(record, study)),
-        expected=record.block_sha256,
-        actual=actual,
-        unchecked=("git history: ask for it with --history",),
-        frozen_at=record.frozen_at,
-        n_pinned=len(record.pinned),
-        diff=unified_diff(record.frozen_text, now) if status == "changed" else "",
-        difference=difference(record.frozen_text, now) if status == "changed" else "",
-    )
-
-
-def _same_text(record: Registration, data: bytes) -> bool:
-    try:
-        return find_block(with_lf(data), where=DOCUMENT).sha256 == record.block_sha256
-    except FindingsError:
-        return False
-
-
-def _text_anyway(data: bytes) -> str:
-    """The block of a file that had to be mended to be read, for the diff alone."""
-    try:
-        return find_block(with_lf(data), where=DOCUMENT).raw.decode("utf-8")
-    except FindingsError:
-        return ""
-
-
-def _hash_line_findings(block: Block, record: Registration) -> tuple[Finding, ...]:
-    mend = f"write it right below the END marker: {HASH_KEY}: {record.block_sha256}"
-    if not block.hash_lines:
-        where = f"{DOCUMENT}:{block.end_line}"
-        return (Finding(where=where, what=f"no {HASH_KEY} line stands below the block", mend=mend),)
-    return tuple(
-        Finding(
-            where=f"{DOCUMENT}:{line.number}",
-            what=f"the {HASH_KEY} line does not equal the record",
-            mend=mend,
-        )
-        if line.sha256 != record.block_sha256
-        else Finding(
-            where=f"{DOCUMENT}:{line.number}", what=f"a further {HASH_KEY} line", mend="keep the first"
-        )
-        for index, line in enumerate(block.hash_lines)
-        if index or line.sha256 != record.block_sha256
-    )
 
 
 OPTIONS = frozenset({"--json", "--history", "--help", "-h"})
