@@ -73,7 +73,9 @@ def find_block(data: bytes, *, where: str) -> Block:
     """
     document = Markdown.scan(data)
     markers = tuple(
-        line for line in document.lines if ALMOST_A_MARKER.fullmatch(line.content.removeprefix(BOM))
+        line
+        for line in document.lines
+        if b"<!--" in line.content and ALMOST_A_MARKER.fullmatch(line.content.removeprefix(BOM))
     )
     outside = tuple(line for line in markers if not line.fence)
     findings = [*_bom_findings(data, where), *_marker_findings(outside, markers, where)]

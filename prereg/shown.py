@@ -7,7 +7,10 @@ from pathlib import Path
 
 from manifests.errors import Finding
 from prereg.registration import Registration
-from prereg.seals import Chain
+
+TYPE_CHECKING = False  # typing and the seals' classes are slow to import, and only annotations need them
+if TYPE_CHECKING:
+    from prereg.seals import Chain
 
 BUNDLE_FILES = ("report/aggregate.json", "report/MANIFEST.json")
 BLOCK = re.compile(rb'"block_sha256"\s*:\s*"([0-9a-f]{64})"')
