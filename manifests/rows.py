@@ -78,7 +78,7 @@ def iterate_rows(
 ) -> Iterator[pa.RecordBatch]:
     """The rows in batches, so that a file larger than memory can be read. Errors as `read_rows`."""
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(path, pre_buffer=False) as file:  # True holds every row group at once
             if not file.schema_arrow.equals(SCHEMA):
                 raise BeforehandError(
                     "does not have the columns of a rows file", where=str(path), mend="import the rows again"

@@ -67,7 +67,8 @@ def import_unit(study: Study, unit: UnitId, sources: Sequence[Source], *, row_ma
     readings = _open(sources, plan, row_map)
     registration_sha256 = _frozen_block(study)
     with _scratch(study, unit) as folder, ThreadPoolExecutor(max_workers=1) as beside:
-        digests = [beside.submit(_source_file, path) for reading in readings for path in reading.files]
+        paths = dict.fromkeys(path for reading in readings for path in reading.files)
+        digests = [beside.submit(_source_file, path) for path in paths]
         writer = RowsWriter(folder)
         for reading in readings:
             for batch in reading.batches:
@@ -106,9 +107,13 @@ def import_unit(study: Study, unit: UnitId, sources: Sequence[Source], *, row_ma
 
 def _open(sources: Sequence[Source], plan: UnitPlan, row_map: RowMap | None) -> tuple[Reading, ...]:
     """Every log opened, with its sampling and what the plan says where it is silent."""
-    by_path = {source.path: source for source in sources}
     logs = recognise([source.path for source in sources], by_map=row_map is not None)
-    return tuple(log.read(defaults=_defaults(plan, by_path[log.file.path]), row_map=row_map) for log in logs)
+    named = {log.file.path for log in logs}
+    with_rows = [source for source in sources if source.path in named]
+    return tuple(
+        log.read(defaults=_defaults(plan, source), row_map=row_map)
+        for log, source in zip(logs, with_rows, strict=True)
+    )
 
 
 def _refuse_findings(

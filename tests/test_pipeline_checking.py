@@ -1,5 +1,6 @@
 """`units check`: what people reported, each as a study in which it happens."""
 
+import hashlib
 import json
 import re
 from pathlib import Path
@@ -248,3 +249,24 @@ def test_the_order_of_a_log_never_matters(order, tmp_path_factory):
     other.import_rows(*rows)
     path = "units/base.main.k/rows.parquet"
     assert (working.root / path).read_bytes() == (other.root / path).read_bytes()
+
+
+def test_one_file_may_stand_for_two_samplings_and_a_companion_is_named_once(tmp_path):
+    working = make_study(tmp_path, n_problems=5, n_samples=1)
+    path = working.root / "PREREGISTRATION.md"
+    text = path.read_text().replace(
+        "temperature = 0.7 }", "temperature = 0.7 }\nsampling.greedy = { samples = 1 }", 1
+    )
+    problems = "".join(json.dumps({"problem_id": str(index)}) + "\n" for index in range(5)).encode()
+    (working.root / "problems.jsonl").write_bytes(problems)
+    path.write_text(
+        re.sub(r'sha256 = "\w+"', f'sha256 = "{hashlib.sha256(problems).hexdigest()}"', text, count=1)
+    )
+    log = next((DATA / "lm_eval").glob("*add*.jsonl"))
+    results = next((DATA / "lm_eval").glob("results*.json"))
+    done = working.import_files(f"main={log}", f"greedy={log}", results)
+    assert {"main": 5, "greedy": 5} == {name: counts.got for name, counts in done.record.counts.items()}
+    assert [log.name, results.name] == [source.name for source in done.record.origin.sources]
+    assert "lm-eval@1" == done.record.origin.importer
+    listed = CliRunner().invoke(units, ["list", str(working.root)]).stdout
+    assert "the log's, not regraded" in listed
