@@ -15,7 +15,7 @@ from report.estimates import Request, Sides, estimate_many
 from report.evidence import Evidence, load_evidence
 from report.metrics import Scores
 from report.numbers import points
-from report.sections.phrases import CONCLUSIONS
+from report.sections.phrases import CONCLUSIONS, word
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +24,7 @@ class Dependent:
 
     id: str
     role: str
+    word: str
     conclusion: str
     gain: float | None
     gain_without: float | None
@@ -33,7 +34,7 @@ class Dependent:
     def text(self) -> str:
         """One line."""
         shown = "no number" if self.gain is None else f"gain {points(self.gain)} pp"
-        line = f"{self.id} ({self.role}): {shown}, {CONCLUSIONS[self.conclusion]}"
+        line = f"{self.id} ({self.role}): {shown}, {self.word}"
         if self.gain_without is None or self.conclusion_without is None:
             return line
         changed = "" if self.conclusion_without == self.conclusion else "  <- changes"
@@ -98,6 +99,7 @@ def _dependents(
         Dependent(
             id=name,
             role=one.node.role,
+            word=word(one.node),
             conclusion=one.node.conclusion,
             gain=one.node.estimate.value if one.node.estimate else None,
             gain_without=without[name].estimate.value if name in without else None,

@@ -103,7 +103,7 @@ def _of_node(node: Node, *, at: str) -> Provenance:
         values["gained_after"] = _count(node.fragility.gained_after or 0)
     return Provenance(
         method=_method(node),
-        n=_n(estimate) if estimate else "no number",
+        n=_n(node, estimate) if estimate else "no number",
         label=node.label,
         units=tuple(entry.unit for entry in node.inputs),
         at=at,
@@ -152,10 +152,15 @@ def _method(node: Node) -> str:
     return text
 
 
-def _n(estimate: Estimate) -> str:
+def _n(node: Node, estimate: Estimate) -> str:
+    """Which rows: problems, samples, sampling, round, cap."""
     samples = DASH if estimate.n_samples is None else count(estimate.n_samples)
+    metric, side = node.registered_as["metric"], node.registered_as["candidate"]
+    sampling = (isinstance(side, dict) and side.get("sampling")) or node.registered_as["sampling"]
+    round_ = metric.get("round", 0) if isinstance(metric, dict) else 0
     return (
-        f"{count(estimate.n_problems)} problems × {samples} samples, cap {count(estimate.cap_tokens)} tokens"
+        f"{count(estimate.n_problems)} problems × {samples} samples, sampling {sampling}, round {round_}, "
+        f"cap {count(estimate.cap_tokens)} tokens"
     )
 
 

@@ -93,7 +93,7 @@ def _lengths_panel(rows: Sequence[LengthRow], width: float, alt: str) -> Panel:
         height=bottom + 52,
         shapes=tuple(shapes),
         alt=alt,
-        title="Filled: median. Hollow: mean. Line to p90. Tick: longest",
+        title="Filled: median; hollow: mean; line: p90; tick: longest",
     )
 
 
