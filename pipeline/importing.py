@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,17 +12,17 @@ import pyarrow.compute as pc
 
 from manifests.digests import sha256_file
 from manifests.errors import BeforehandError, Finding, FindingsError, NotInOrderError
-from manifests.files import sync_folder
 from manifests.importers.headlines import differing_headlines
 from manifests.importers.mapping import RowMap
 from manifests.importers.reading import Defaults, Reading
 from manifests.importers.recognition import recognise
 from manifests.names import UnitId, is_slug
-from manifests.records import Counts, Origin, SourceFile, UnitFile, UnitRecord
-from manifests.rows import ROWS_FILE, STATEMENTS_FILE, check_rows, count_true
+from manifests.records import Counts, Origin, UnitFile, UnitRecord
+from manifests.rows import ROWS_FILE, check_rows, count_true
 from manifests.sorting import RowsWriter
 from manifests.stores import LocalStore
 from manifests.study import Study
+from pipeline.unit_files import put_files, refuse_changed, scratch, source_file, statements_file
 from prereg.plan import UnitPlan, load_design, plan_problems, plan_unit
 from prereg.verify import verify
 
@@ -66,14 +62,15 @@ def import_unit(study: Study, unit: UnitId, sources: Sequence[Source], *, row_ma
     problem_ids = plan_problems(design, unit.benchmark, study.root).ids
     readings = _open(sources, plan, row_map)
     registration_sha256 = _frozen_block(study)
-    with _scratch(study, unit) as folder, ThreadPoolExecutor(max_workers=1) as beside:
-        paths = dict.fromkeys(path for reading in readings for path in reading.files)
-        digests = [beside.submit(_source_file, path) for path in paths]
+    with scratch(study, unit) as folder, ThreadPoolExecutor(max_workers=1) as beside:
+        paths = {path: path.stat() for reading in readings for path in reading.files}
+        digests = [beside.submit(source_file, path) for path in paths]
         writer = RowsWriter(folder)
         for reading in readings:
             for batch in reading.batches:
                 writer.add(batch)
         rows = writer.light_rows()
+        refuse_changed(paths)
         _refuse_findings(unit, rows, plan, problem_ids, readings)
         path = folder / ROWS_FILE
         writer.write(path)
@@ -96,12 +93,12 @@ def import_unit(study: Study, unit: UnitId, sources: Sequence[Source], *, row_ma
             ),
             files=tuple(
                 UnitFile(path=file.name, bytes=file.stat().st_size, sha256=sha256_file(file))
-                for file in (path, *_statements_file(folder, readings))
+                for file in (path, *statements_file(folder, readings))
             ),
             counts=count_rows(rows, plan),
             deviations=deviations(readings, rows),
         )
-        written = _put(LocalStore(study.root), record, folder)
+        written = put_files(LocalStore(study.root), record, folder)
     return Import(record=record, sources=readings, written=written)
 
 
@@ -134,8 +131,7 @@ def _refuse_findings(
             what=f"another statement stands under the problem id {problem_id!r} further up",
             mend="one id names one problem: mend the ids in the source",
         )
-        for reading in readings
-        for problem_id, place in reading.tally.restated.items()
+        for problem_id, place in _restated(readings)
     )
     if findings:
         raise FindingsError(
@@ -146,58 +142,14 @@ def _refuse_findings(
         )
 
 
-@contextmanager
-def _scratch(study: Study, unit: UnitId) -> Iterator[Path]:
-    """A folder beside the units for what is not finished; it is gone afterwards, however the import ends."""
-    units = study.root / "units"
-    there = units.exists()
-    folder = units / f".{unit}.{os.getpid()}.partial"
-    shutil.rmtree(folder, ignore_errors=True)
-    try:
-        folder.mkdir(parents=True)
-        yield folder
-    except OSError as err:
-        raise BeforehandError(
-            f"cannot be written: {err.strerror}",
-            where=str(err.filename or folder),
-            mend="free some space or mend the folder's permissions; nothing was written",
-        ) from err
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        if not there and units.is_dir() and not any(units.iterdir()):
-            units.rmdir()
-
-
-def _put(store: LocalStore, record: UnitRecord, folder: Path) -> bool:
-    """The unit's files lie in the store, its record last; a unit that is there already is left as it is."""
-    if store.record_path(record.unit_id).exists():
-        return store.put(record, {})
-    target = store.folder(record.unit_id)
-    target.mkdir(parents=True, exist_ok=True)
-    for file in record.files:
-        with (folder / file.path).open("rb") as stream:
-            os.fsync(stream.fileno())
-        (folder / file.path).replace(target / file.path)
-    sync_folder(target)
-    return store.put(record, {})
-
-
-def _source_file(path: Path) -> SourceFile:
-    return SourceFile(name=path.name, bytes=path.stat().st_size, sha256=sha256_file(path))
-
-
-def _statements_file(folder: Path, readings: Sequence[Reading]) -> tuple[Path, ...]:
-    """Digests of the problems' texts, one a line, where the sources hold them."""
-    statements = {key: value for reading in readings for key, value in reading.tally.statements.items()}
-    if not statements:
-        return ()
-    path = folder / STATEMENTS_FILE
-    lines = (
-        json.dumps({"problem_id": key, "sha256": statements[key]}, ensure_ascii=False)
-        for key in sorted(statements)
-    )
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return (path,)
+def _restated(readings: Sequence[Reading]) -> Iterator[tuple[str, str]]:
+    """(problem id, place) of statements that are not the first under their id, within a log and between logs."""
+    known: dict[str, str] = {}
+    for reading in readings:
+        yield from reading.tally.restated.items()
+        for problem_id, digest in reading.tally.statements.items():
+            if known.setdefault(problem_id, digest) != digest:
+                yield problem_id, reading.name
 
 
 def deviations(readings: Sequence[Reading], rows: pa.Table) -> tuple[str, ...]:

@@ -13,7 +13,8 @@ from manifests.documents import read_toml_document
 from manifests.errors import BeforehandError
 from manifests.importers.mapping import RowMap
 from prereg.methods import MeanCorrect, Metric, PassAtK, SolvedAtK
-from report.compare import LEVEL, SEED, Comparison, LogSide, SideNumbers, compare, read_side
+from report.compare import LEVEL, SEED, Comparison, SideNumbers, compare
+from report.compare_sides import LogSide, read_side
 from report.markdown import escape
 from report.markdown import table as markdown_table
 from report.numbers import DASH, count, interval, p_phrase, p_value, percent, points, significant

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from unit_studies import make_study, samples
 
 from manifests.errors import BeforehandError, FindingsError
+from manifests.sorting import RowsWriter
 from manifests.study import Study
 from pipeline.checking import audit_units, check_units
 from pipeline.cli import units
@@ -97,6 +98,21 @@ def test_nothing_left_after_the_filter_is_an_error(tmp_path):
     }
     with pytest.raises(FindingsError, match="no row is left of what was read"):
         working.import_rows(*samples(), row_map=row_map)
+
+
+def test_a_log_that_is_still_written_to_is_refused(tmp_path, monkeypatch):
+    working = make_study(tmp_path)
+    add = RowsWriter.add
+
+    def add_while_someone_appends(writer, batch):
+        add(writer, batch)
+        with (tmp_path / "log.jsonl").open("a") as stream:
+            stream.write("\n")
+
+    monkeypatch.setattr(RowsWriter, "add", add_while_someone_appends)
+    with pytest.raises(BeforehandError, match="changed while it was read"):
+        working.import_rows(*samples())
+    assert not (working.root / "units").exists()
 
 
 def test_a_run_counted_twice_is_found(tmp_path):

@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 from manifests.errors import BeforehandError, FindingsError
 from prereg.methods import MeanCorrect, PassAtK, SolvedAtK
-from report.compare import compare, read_side
+from report.compare import compare
 from report.compare_cli import compare_command
+from report.compare_sides import read_side
 
 SHARED = Path(__file__).resolve().parents[2] / "shared/data"
+DATA = Path(__file__).parent / "data"
 PILOT = Path(__file__).resolve().parents[1] / "studies/smollm2-raft-pilot/raw"
 MEAN = MeanCorrect(name="mean_correct")
 needs_shared = pytest.mark.skipif(
@@ -75,6 +77,37 @@ def test_gsm8k_gives_the_published_pairs(tmp_path, a, b, discordant, p):
     )  # fmt: skip
     assert document["mcnemar"]["p_value"] == pytest.approx(p, rel=0.02)
     assert ("exploratory", False) == (document["label"], document["regraded"])
+
+
+@needs_shared
+def test_game24_any_of_100_gives_the_published_pair_and_other_n_is_said(tmp_path):
+    folder = SHARED / "tot_game24"
+    standard, chain, tree = (next(folder.glob(f"*{name}*")) for name in ("standard", "cot", "propose"))
+    maps = {}
+    for name, correct in (("accs", "accs.*"), ("infos", "infos.*.r")):
+        path = tmp_path / f"{name}.toml"
+        path.write_text(
+            f'format = "map/1"\n[columns]\nproblem_id = "idx"\ncompletion = "ys.*"\ncorrect = "{correct}"\n'
+        )
+        maps[name] = str(path)
+    flags = ["--map-a", maps["accs"], "--map-b", maps["infos"], "--by", "solved_at_k", "--k", "100", "--json"]
+    found = json.loads(CliRunner().invoke(compare_command, [str(standard), str(chain), *flags]).stdout)
+    table = found["mcnemar"]
+    assert (10, 26, pytest.approx(0.0113, rel=0.01)) == (table["n_lost"], table["n_gained"], table["p_value"])
+    flags = ["--map", maps["infos"], "--json"]
+    found = json.loads(CliRunner().invoke(compare_command, [str(chain), str(tree), *flags]).stdout)
+    assert (5, 100) == (found["samples_per_problem"], found["n_shared"])
+    assert any("9500 samples have no counterpart" in sentence for sentence in found["said"])
+
+
+def test_files_that_belong_to_a_log_are_named_beside_it():
+    log_path, results = (next((DATA / "lm_eval").glob(name)) for name in ("*add*", "results*"))
+    flags = ["--with-a", str(results), "--with-b", str(results), "--json"]
+    result = CliRunner().invoke(compare_command, [str(log_path), str(log_path), *flags])
+    document = json.loads(result.stdout)
+    assert ("lm-eval@1", 5, 2) == (
+        document["sides"][0]["importer"], document["n_shared"], document["sides"][1]["n_correct"],
+    )  # fmt: skip
 
 
 def test_what_differs_is_said(tmp_path):
