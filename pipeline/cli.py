@@ -94,7 +94,7 @@ def list_command(study: Path) -> Outcome:
     rows = [[str(entry.unit), entry.status, *cells] for entry in entries for cells in _cells(store, entry)]
     numbers = ["Rows planned", "Got", "Judged", "Correct"]
     return Outcome(
-        text=table(["Unit", "Status", "Sampling", *numbers, "Why"], rows, numeric=numbers)
+        text=table(["Unit", "Status", "Sampling", *numbers, "Verdicts", "Why"], rows, numeric=numbers)
         if rows
         else "the design plans no unit",
         document={"units": [_entry_document(store, entry) for entry in entries]},
@@ -128,13 +128,15 @@ def check_command(study: Path) -> Outcome:
 def _cells(store: LocalStore, entry: RosterEntry) -> list[list[str]]:
     """One line a sampling; a unit that is not there has one, with the reason."""
     if entry.status != "found":
-        return [["", "", "", "", "", f"{entry.reason} ({entry.decision})" if entry.reason else ""]]
+        return [["", "", "", "", "", "", f"{entry.reason} ({entry.decision})" if entry.reason else ""]]
     try:
         record, _ = load_record(store, entry.unit)
     except BeforehandError as err:
-        return [["", "", "", "", "", f"damaged: {err.what}"]]
+        return [["", "", "", "", "", "", f"damaged: {err.what}"]]
+    taken = record.origin.kind == "import" and not record.origin.regraded
+    verdicts = "the log's, not regraded" if taken else ""
     return [
-        [name, str(counts.planned), str(counts.got), str(counts.judged), str(counts.correct), ""]
+        [name, str(counts.planned), str(counts.got), str(counts.judged), str(counts.correct), verdicts, ""]
         for name, counts in record.counts.items()
     ]
 
