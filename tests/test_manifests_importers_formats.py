@@ -288,6 +288,27 @@ def test_samples_that_nobody_numbered_are_numbered_as_they_stand(tmp_path):
     assert [0, 0, 1, 1] == read(path)[1]["sample_idx"].to_pylist()
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"scores": {', b'"scores": 5, "q": {'),
+        (b'"output": {', b'"output": "t", "q": {'),
+        (b'"message": {', b'"message": 7, "q": {'),
+        (b'"results": {', b'"results": [], "q": {'),
+        (b'"dataset": {', b'"dataset": null, "q": {'),
+    ],
+)
+def test_a_log_of_another_shape_is_wrong_input_and_no_bug(tmp_path, old, new):
+    path = tmp_path / "log.json"
+    data = (DATA / "inspect/adding.json").read_bytes()
+    assert old in data
+    path.write_bytes(data.replace(old, new))
+    try:
+        read(path)
+    except BeforehandError as err:
+        assert err.exit_code == 2
+
+
 # --- archives
 
 

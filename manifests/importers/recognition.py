@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import pyarrow as pa
 
 from manifests.errors import BeforehandError
 from manifests.importers.csv_table import CsvImporter
@@ -31,6 +33,10 @@ BY_MAP: tuple[Importer, ...] = (JsonlImporter(), JsonDocumentImporter(), CsvImpo
 """These read anything of their container through a map; a map that is given always means one of them."""
 
 
+MISSHAPEN = (TypeError, AttributeError, KeyError, IndexError, UnicodeDecodeError)
+"""What reaching into a foreign object raises where it is not built as expected."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Log:
     """A file with rows, the importer that reads it, and the files that belong to it."""
@@ -40,8 +46,25 @@ class Log:
     companions: tuple[LogFile, ...]
 
     def read(self, *, defaults: Defaults, row_map: RowMap | None = None) -> Reading:
-        """Open it."""
-        return self.importer.read(self.file, self.companions, defaults=defaults, row_map=row_map)
+        """Open it. A log of another shape than its tool writes is wrong input, wherever in it that comes out."""
+        try:
+            reading = self.importer.read(self.file, self.companions, defaults=defaults, row_map=row_map)
+        except MISSHAPEN as err:
+            raise self._misshapen(err) from err
+        return replace(reading, batches=self._guarded(reading.batches))
+
+    def _guarded(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from batches
+        except MISSHAPEN as err:
+            raise self._misshapen(err) from err
+
+    def _misshapen(self, err: Exception) -> BeforehandError:
+        return BeforehandError(
+            f"does not have the shape that {self.importer.NAME} expects: {type(err).__name__}: {err}",
+            where=str(self.file.path),
+            mend="it was damaged, or the tool changed its format; a map may read it: --map (docs/importers.md)",
+        )
 
 
 def recognise(paths: Sequence[Path], *, by_map: bool = False) -> tuple[Log, ...]:
