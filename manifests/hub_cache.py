@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Literal
 
 from huggingface_hub import constants
-from huggingface_hub.file_download import repo_folder_name
 
 from manifests.digests import is_sha256, sha256_file
 from manifests.errors import BeforehandError
@@ -29,7 +28,8 @@ def cache_root() -> Path:
 
 def cached_path(place: Place, path: str, *, kind: RepoKind = "dataset") -> Path:
     """Where the file of this commit lies, or would lie. A path that leaves the cache is refused."""
-    folder = repo_folder_name(repo_id=place.repo, repo_type=kind)
+    # As the client names it; its own function would load the whole client.
+    folder = f"{kind}s--{place.repo.replace('/', '--')}"
     # Inside the cache, not inside the repository's folder: blobs may be shared between repositories.
     return inside(cache_root(), f"{folder}/snapshots/{place.revision}/{path}", where=str(place))
 

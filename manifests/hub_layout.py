@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
+from manifests.files import inside
 from manifests.names import UnitId
 
 RECORD_FILE = "record.json"
@@ -28,7 +30,8 @@ def unit_folder(unit: UnitId) -> str:
 
 
 def unit_path(unit: UnitId, name: str) -> str:
-    """One file of the unit."""
+    """One file of the unit. A name that leaves the unit's folder is refused, by its letters: no such folder need exist."""
+    inside(Path(unit_folder(unit)), name, where=str(unit))
     return f"{unit_folder(unit)}/{name}"
 
 

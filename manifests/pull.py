@@ -150,7 +150,7 @@ def _own_record(store: HubStore, unit: UnitId, place: Place) -> UnitRecord:
     """The cached record, where it is this unit's, is the pinned one, and names no path outside the unit."""
     record = read_record(cached_path(place, record_path(unit)))
     for file in record.files:
-        cached_path(place, unit_path(unit, file.path))
+        unit_path(unit, file.path)
     pin = store.pins.get(unit)
     if record.unit_id != unit:
         raise BeforehandError(f"the record at its place is that of {record.unit}", where=str(unit))

@@ -12,7 +12,7 @@ from manifests.errors import EXIT_CAPABILITY_MISSING, BeforehandError, Finding
 from manifests.names import UnitId
 from manifests.stores import LocalStore
 from manifests.study import Study
-from prereg.plan import load_design
+from prereg.planned import planned_units
 
 STUDY = click.argument("study", type=click.Path(path_type=Path))
 UNIT = click.option(
@@ -84,7 +84,7 @@ def pull(study: Path, unit_texts: tuple[str, ...], *, refresh: bool) -> Outcome:
         refreshed = look(opened)
         lines += [f"head: {refreshed.head}", *refreshed.moved]
         findings += refreshed.findings
-    units = _named(unit_texts, planned_units(opened), what="is not planned")
+    units = _named(unit_texts, planned_units(opened.root), what="is not planned")
     pulled = pull_units(opened, units)
     fetched = [one for one in pulled.units if one.fetched]
     size = sum(one.bytes for one in fetched)
@@ -116,11 +116,6 @@ def pull(study: Path, unit_texts: tuple[str, ...], *, refresh: bool) -> Outcome:
         if pulled.not_asked and not findings and not pulled.findings
         else None,
     )
-
-
-def planned_units(study: Study) -> tuple[UnitId, ...]:
-    """What the design plans, in order."""
-    return tuple(entry.unit for entry in load_design(study.registration_path).planned_units())
 
 
 def _named(texts: Sequence[str], known: Iterable[UnitId], *, what: str) -> tuple[UnitId, ...]:

@@ -46,44 +46,56 @@ class Client:
     folder: Path
     cache: Path
     heard: list[str] = field(default_factory=list)
-    pid: int = 0
+    pids: list[int] = field(default_factory=list)
+    running: tuple[dict[str, object], ...] = ()
+    orders: int = 0
 
-    def run(
+    def run(self, *arguments: object, **options: object) -> Done:
+        """The command to its end. Options: see `order`."""
+        self.start(self.order(*arguments, **options))
+        return self.wait()[0]
+
+    def order(
         self,
         *arguments: object,
         token: str | None = CANARY,
         cache: Path | None = None,
         obeys_permissions: bool = False,
         no_sockets: bool = False,
-    ) -> Done:
-        """The command to its end. obeys_permissions: even as root; no_sockets: any socket is an error."""
-        self.start(
-            *arguments, token=token, cache=cache, obeys_permissions=obeys_permissions, no_sockets=no_sockets
-        )
-        return self.wait()
-
-    def start(self, *arguments, token=CANARY, cache=None, obeys_permissions=False, no_sockets=False) -> int:
-        """The command's process id; `wait` gives the rest."""
-        order = {
+    ) -> dict[str, object]:
+        """What the worker shall do. obeys_permissions: even as root; no_sockets: any socket is an error."""
+        self.orders += 1
+        return {
             "arguments": [str(argument) for argument in arguments],
             "cwd": str(self.folder),
             "environment": {} if token is None else {"HF_TOKEN": token},
             "cache": str(cache or self.cache),
             "obeys_permissions": obeys_permissions,
             "no_sockets": no_sockets,
-            "stdout": str(self.folder / "stdout"),
-            "stderr": str(self.folder / "stderr"),
+            "stdout": str(self.folder / f"{self.orders}.out"),
+            "stderr": str(self.folder / f"{self.orders}.err"),
         }
-        self.worker.stdin.write(json.dumps(order) + "\n")
-        self.worker.stdin.flush()
-        self.pid = json.loads(self.worker.stdout.readline())["pid"]
-        return self.pid
 
-    def wait(self) -> Done:
-        end = json.loads(self.worker.stdout.readline())
-        out, err = (self.folder / name for name in ("stdout", "stderr"))
-        done = Done(code=end["code"], seconds=end["seconds"], out=out.read_text(), err=err.read_text())
-        self.heard.append(done.said)
+    def start(self, *orders: dict[str, object]) -> None:
+        """All of them at once; `pids` are their processes, `wait` gives the rest."""
+        self.running = orders
+        self.worker.stdin.write(json.dumps(orders) + "\n")
+        self.worker.stdin.flush()
+        self.pids = json.loads(self.worker.stdout.readline())
+
+    def wait(self) -> list[Done]:
+        """What became of the orders."""
+        codes, seconds = json.loads(self.worker.stdout.readline())
+        done = [
+            Done(
+                code=code,
+                seconds=seconds,
+                out=Path(order["stdout"]).read_text(),
+                err=Path(order["stderr"]).read_text(),
+            )
+            for code, order in zip(codes, self.running, strict=True)
+        ]
+        self.heard += [one.said for one in done]
         return done
 
     def ok(self, *arguments, **options) -> Done:
@@ -125,5 +137,9 @@ def files_below(folder: Path) -> dict[str, bytes]:
 def on_hub(study: Path, repo: str = REPO) -> Path:
     """The study with a Hub store."""
     config = study / "study.toml"
-    config.write_text(config.read_text().replace("\ntitle", f'\nstore = {{ hub = "{repo}" }}\ntitle', 1))
+    lines = [line for line in config.read_text().splitlines() if not line.startswith("store")]
+    title = next(number for number, line in enumerate(lines) if line.startswith("title"))
+    config.write_text(
+        "\n".join([*lines[: title + 1], f'store = {{ hub = "{repo}" }}', *lines[title + 1 :], ""])
+    )
     return study

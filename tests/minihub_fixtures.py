@@ -26,6 +26,16 @@ def toy_study(tmp_path_factory):
     return on_hub(whole_study(tmp_path_factory.mktemp("toy") / "study"))
 
 
+@pytest.fixture(scope="session")
+def toy_built(toy_study, tmp_path_factory):
+    """The toy study with its bundle, built from the folder."""
+    from report.build import build_and_write
+
+    study = shutil.copytree(toy_study, tmp_path_factory.mktemp("built") / "study")
+    build_and_write(study)
+    return study
+
+
 @pytest.fixture
 def client(one_hub, one_worker, tmp_path):
     """Commands against an empty Hub. Whatever a test does, no token may stand in anything that was printed or written."""

@@ -12,11 +12,16 @@ import json
 import os
 import sys
 import time
+import traceback
+from pathlib import Path
 from typing import ClassVar
 
 import click
 
+from manifests.console import Outcome, reporting
 from manifests.console import run as run_command
+from manifests.study import Study
+from pipeline.hub_cli import TOKENIZERS, check_against_hub
 
 OFFLINE_EVENTS = ("socket.connect", "socket.getaddrinfo", "socket.bind", "socket.sendto", "socket.__new__")
 
@@ -39,6 +44,15 @@ def run(order: dict) -> None:
     run_command(Commands(), order["arguments"], name="beforehand")
 
 
+@click.command()
+@click.argument("study", type=click.Path(path_type=Path))
+@TOKENIZERS
+@reporting
+def check_pins(study: Path, tokenizers: tuple[tuple[str, str], ...]) -> Outcome:
+    """`units check --pins`, by itself."""
+    return check_against_hub(Study.open(study), tokenizers)
+
+
 class Commands(click.Group):
     """The commands that meet the Hub, under one roof, each imported when it is called."""
 
@@ -46,6 +60,7 @@ class Commands(click.Group):
         "push": "pipeline.hub_cli:push",
         "pull": "pipeline.hub_cli:pull",
         "build": "report.cli:build_report",
+        "check-pins": "minihub_worker:check_pins",
         "report-push": "report.push_cli:push",
     }
 
@@ -74,29 +89,30 @@ def refuse_sockets(event: str, _arguments: object) -> None:
 
 
 def main() -> None:
-    """Serve until stdin ends: a line with the child's pid, then one with its exit status and seconds."""
-    for module in ("manifests.hub_refresh", "manifests.push", "pipeline.hub_cli"):
+    """Serve until stdin ends: a line of orders is carried out at once; it is answered by the pids, then by exit codes and seconds."""
+    for module in ("manifests.hub_refresh", "manifests.push", "pipeline.hub_pins", "report.build"):
         importlib.import_module(module)  # before the forks, which then share it
 
     for line in sys.stdin:
         start = time.perf_counter()
-        child = os.fork()
-        if child == 0:
-            try:
-                run(json.loads(line))
-            except SystemExit as end:
-                os._exit(end.code if isinstance(end.code, int) else 1)
-            except BaseException:  # noqa: BLE001 - shown, and told by the exit code
-                import traceback
+        children = [fork(order) for order in json.loads(line)]
+        print(json.dumps(children), flush=True)
+        codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+        print(json.dumps([codes, time.perf_counter() - start]), flush=True)
 
-                traceback.print_exc()
-            os._exit(99)
-        print(json.dumps({"pid": child}), flush=True)
-        _, status = os.waitpid(child, 0)
-        print(
-            json.dumps({"code": os.waitstatus_to_exitcode(status), "seconds": time.perf_counter() - start}),
-            flush=True,
-        )
+
+def fork(order: dict) -> int:
+    """The process id of a child that carries out the order."""
+    child = os.fork()
+    if child:
+        return child
+    try:
+        run(order)
+    except SystemExit as end:
+        os._exit(end.code if isinstance(end.code, int) else 1)
+    except BaseException:  # noqa: BLE001 - shown, and told by the exit code
+        traceback.print_exc()
+    os._exit(99)
 
 
 if __name__ == "__main__":

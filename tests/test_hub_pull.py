@@ -177,11 +177,11 @@ def test_a_pull_killed_at_any_request_is_finished_by_the_same_command(client, cl
     def count():
         seen.append(1)
         if len(seen) == request_number:
-            os.kill(client.pid, signal.SIGKILL)
+            os.kill(client.pids[0], signal.SIGKILL)
 
     client.hub.fault(".", "call", times=-1, call=count)
-    client.start("pull", clone)
-    assert -signal.SIGKILL == client.wait().code
+    client.start(client.order("pull", clone))
+    assert -signal.SIGKILL == client.wait()[0].code
     assert not (clone / "pins.json").exists()
     client.hub.faults.clear()
     client.ok("pull", clone)

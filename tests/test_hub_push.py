@@ -2,10 +2,9 @@ import os
 import shutil
 import signal
 import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from minihub_client import REPO, Client, hub_worker, on_hub
+from minihub_client import REPO, on_hub
 from study_factory import import_log, make_study, worse, write_log
 
 from manifests.digests import sha256_file
@@ -174,19 +173,13 @@ def test_eight_writers_at_once_make_eight_commits_and_lose_none(client, tmp_path
     systems = [f"w{number}" for number in range(8)]
     study = study_of(tmp_path / "many", systems)
     copies = [shutil.copytree(study, tmp_path / f"copy{number}") for number in range(8)]
-
-    def write(number):
-        with hub_worker(client.hub) as worker:
-            folder = tmp_path / f"cwd{number}"
-            folder.mkdir()
-            one = Client(hub=client.hub, worker=worker, folder=folder, cache=tmp_path / "cache")
-            return one.run("push", copies[number], "--unit", f"w{number}.toy.main")
-
     # All have read the same head before the first one commits.
     gate = threading.Barrier(8, timeout=60)
     client.hub.fault("POST .*/preupload/", "call", times=8, call=gate.wait)
-    with ThreadPoolExecutor(8) as pool:
-        done = list(pool.map(write, range(8)))
+    client.start(
+        *(client.order("push", copy, "--unit", f"w{number}.toy.main") for number, copy in enumerate(copies))
+    )
+    done = client.wait()
     assert [0] * 8 == [one.code for one in done], [one.said for one in done]
     assert sorted(f"Add unit w{number}.toy.main" for number in range(8)) == sorted(titles(client)[1:])
     assert 8 == len([path for path in head(client).tree if path.endswith("record.json")])
@@ -222,11 +215,11 @@ def test_a_push_killed_at_any_request_is_finished_by_the_same_command(client, st
     def count():
         seen.append(1)
         if len(seen) == request_number:
-            os.kill(client.pid, signal.SIGKILL)
+            os.kill(client.pids[0], signal.SIGKILL)
 
     client.hub.fault(".", "call", times=-1, call=count)
-    client.start("push", study)
-    assert -signal.SIGKILL == client.wait().code
+    client.start(client.order("push", study))
+    assert -signal.SIGKILL == client.wait()[0].code
     client.hub.faults.clear()
     client.ok("push", study)
     assert ["initial commit", *(f"Add unit {unit}" for unit in UNITS)] == titles(client)
