@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -64,6 +65,7 @@ class Step:
     """One measured process."""
 
     seconds: float
+    cpu_seconds: float
     peak_mb: float
 
 
@@ -105,6 +107,8 @@ def main() -> None:
         if not given.skip_pandas:
             frame = measure(PANDAS.format(log=str(log)) + MEASURED)
             show("pandas read_json and sort, same columns, nothing checked or written", frame)
+            cpu = imported.cpu_seconds + checked.cpu_seconds
+            print(f"processor time: {cpu:.1f} s, pandas {frame.cpu_seconds:.1f} s")
             print(f"pandas takes {frame.seconds / seconds:.1f} times as long (target {TARGET_RATIO})")
 
 
@@ -163,20 +167,26 @@ def completion(rng: random.Random, words: list[str]) -> str:
 
 def measure(code: str, *arguments: str) -> Step:
     """Run the code in a process of its own."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False
     )
     seconds = time.perf_counter() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     peaks = [line.split()[1] for line in done.stderr.splitlines() if line.startswith("PEAK ")]
     if done.returncode or not peaks:
         sys.exit(f"failed with {done.returncode}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return Step(seconds=seconds, peak_mb=int(peaks[-1]) / 1024)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Step(seconds=seconds, cpu_seconds=cpu, peak_mb=int(peaks[-1]) / 1024)
 
 
 def show(name: str, step: Step) -> None:
     """One line."""
-    print(f"{name}: {step.seconds:.1f} s, peak {step.peak_mb:.0f} MB", flush=True)
+    print(
+        f"{name}: {step.seconds:.1f} s, {step.cpu_seconds:.1f} s of processor, peak {step.peak_mb:.0f} MB",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

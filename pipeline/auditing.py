@@ -110,42 +110,66 @@ def audit_texts(folder: Path, plan: UnitPlan) -> Iterator[Finding]:
 
 
 class _Texts:
-    """Hashes of the completions of round 0, by sampling: problem code, sample index, hash, length."""
+    """Texts of round 0 by sampling, as numbers that are equal where two texts of one problem are: problem, index, text, length.
+
+    Rows lie in key order, so a problem's rows follow each other; the last problem of a batch waits for the next.
+    """
 
     def __init__(self) -> None:
-        self.parts: dict[str, list[tuple[NDArray[np.int64], ...]]] = {}
-        self._codes: dict[str, int] = {}
+        self._parts: dict[str, list[tuple[NDArray[np.int64], ...]]] = {}
+        self._waiting: pa.Table | None = None
+        self._n_problems = self._n_texts = 0
 
     def add(self, batch: pa.RecordBatch) -> None:
-        kept = batch.filter(pc.and_(pc.is_valid(batch["completion"]), pc.equal(batch["round"], 0)))
-        if not kept.num_rows:
+        kept = pa.Table.from_batches([batch])
+        kept = kept.filter(pc.and_(pc.is_valid(kept["completion"]), pc.equal(kept["round"], 0)))
+        rows = kept if self._waiting is None else pa.concat_tables([self._waiting, kept])
+        if not rows.num_rows:
             return
-        lengths = pc.utf8_length(kept["completion"]).to_numpy(zero_copy_only=False).astype(np.int64)
-        hashes = np.fromiter((hash(text) for text in kept["completion"].to_pylist()), np.int64, kept.num_rows)
-        ids = kept["problem_id"].dictionary_encode()
-        known = [self._codes.setdefault(name, len(self._codes)) for name in ids.dictionary.to_pylist()]
-        problem = np.asarray(known, dtype=np.int64)[ids.indices.to_numpy()]
-        index = kept["sample_idx"].to_numpy().astype(np.int64)
-        names = kept["sampling"].dictionary_encode()
-        for code, name in enumerate(names.dictionary.to_pylist()):
-            mine = names.indices.to_numpy() == code
-            self.parts.setdefault(name, []).append((problem[mine], index[mine], hashes[mine], lengths[mine]))
+        last = rows.slice(rows.num_rows - 1)
+        same = pc.and_(
+            pc.equal(rows["problem_id"], last["problem_id"][0]),
+            pc.equal(rows["sampling"], last["sampling"][0]),
+        )
+        done = rows.num_rows - int(pc.sum(same).as_py())
+        self._waiting = rows.slice(done)
+        self._take(rows.slice(0, done))
 
     def columns(self, sampling: str) -> tuple[NDArray[np.int64], ...]:
-        parts = self.parts.get(sampling, [])
+        if self._waiting is not None:
+            self._take(self._waiting)
+            self._waiting = None
+        parts = self._parts.get(sampling, [])
         return tuple(np.concatenate(column) for column in zip(*parts, strict=True)) if parts else ()
+
+    def _take(self, rows: pa.Table) -> None:
+        for name in pc.unique(rows["sampling"]).to_pylist():
+            part = rows.filter(pc.equal(rows["sampling"], name)).combine_chunks()
+            texts = part["completion"].chunk(0).dictionary_encode()
+            problems = part["problem_id"].chunk(0).dictionary_encode()
+            lengths = pc.utf8_length(part["completion"]).to_numpy().astype(np.int64)
+            self._parts.setdefault(name, []).append(
+                (
+                    problems.indices.to_numpy().astype(np.int64) + self._n_problems,
+                    part["sample_idx"].to_numpy().astype(np.int64),
+                    texts.indices.to_numpy().astype(np.int64) + self._n_texts,
+                    lengths,
+                )
+            )
+            self._n_problems += len(problems.dictionary)
+            self._n_texts += len(texts.dictionary)
 
 
 def _copies(texts: _Texts, sampling: ResolvedSampling, where: str) -> Iterator[Finding]:
     columns = texts.columns(sampling.name)
     if not columns or sampling.samples < 2:
         return
-    problem, index, hashes, lengths = columns
+    problem, index, codes, lengths = columns
     _, row = np.unique(problem, return_inverse=True)
     inside = (index >= 0) & (index < sampling.samples)
     table = np.zeros((int(row.max()) + 1, sampling.samples), dtype=np.int64)
     there = np.zeros(table.shape, dtype=bool)
-    table[row[inside], index[inside]] = hashes[inside]
+    table[row[inside], index[inside]] = codes[inside]
     there[row[inside], index[inside]] = True
     pairs = []
     for first in range(sampling.samples):
@@ -166,7 +190,7 @@ def _copies(texts: _Texts, sampling: ResolvedSampling, where: str) -> Iterator[F
         )
         return
     long = lengths >= LONG_TEXT
-    keys = np.stack([row[long], hashes[long]], axis=1)
+    keys = np.stack([row[long], codes[long]], axis=1)
     distinct, counts = (
         np.unique(keys, axis=0, return_counts=True) if len(keys) else (keys, np.zeros(0, dtype=np.int64))
     )

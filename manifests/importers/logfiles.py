@@ -125,7 +125,7 @@ def _first_row(head: bytes) -> list[str]:
 def _parquet_columns(path: Path) -> frozenset[str]:
     try:
         return frozenset(pq.read_schema(path).names)
-    except (pa.ArrowException, OSError) as err:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as err:
         raise BeforehandError(
             f"is no readable Parquet file: {str(err).splitlines()[0]}",
             where=str(path),
