@@ -28,7 +28,23 @@ FRESH = click.option(
 )
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class ReportGroup(click.Group):
+    """The group, and `push`, whose module is loaded only when it is called or listed: it reads study.toml with pydantic."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names."""
+        return [*super().list_commands(ctx), "push"]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name."""
+        if cmd_name == "push":
+            from report.push_cli import push  # noqa: PLC0415 - start-up time
+
+            return push
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group(cls=ReportGroup, context_settings={"help_option_names": ["-h", "--help"]})
 def report() -> None:
     """Build and verify the report bundle, and find where its numbers come from."""
 

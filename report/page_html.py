@@ -81,7 +81,7 @@ def write_html(page: Page, numbers: Numbers, digests: Mapping[str, str]) -> byte
         outline=[(section.id, text(section.title)) for section in page.sections],
         verdict_class=_verdict_class(page),
         chip=chip(head.label),
-        status=f"<b>{text(head.status_word)}</b> {inlines(head.status)}",
+        status=f"<b>{text(_status_word(head.status_word))}</b> {inlines(head.status)}",
         conclusions=[inlines(one) for one in head.conclusions],
         facts=[_fact(fact) for fact in head.facts],
         legend=" ".join(chip(label) for label in LABELS),
@@ -150,6 +150,12 @@ def code(foreign: str) -> str:
         else text(shown)
     )
     return f"<bdi><code>{pieces}</code></bdi>"
+
+
+def _status_word(word: str) -> str:
+    """Without the label, which the chip before it says already."""
+    without = word.removeprefix("Retrospective, ")
+    return without[:1].upper() + without[1:]
 
 
 def _fact(fact: Fact) -> str:

@@ -120,7 +120,7 @@ def _facts(material: Material, primaries: dict[str, Node]) -> tuple[Fact, ...]:
         Fact(
             question="p and n",
             answer=joined([_p(material, name, node) for name, node in with_number.items()], "; ") or (DASH,),
-            detail=joined([(*n_of(numbers, name), " problems × samples") for name in with_number], "; ")
+            detail=joined([(*n_of(numbers, name), " samples") for name in with_number], "; ")
             or ("no primary number",),
         ),
         Fact(
@@ -141,7 +141,7 @@ def _registered(material: Material, primaries: dict[str, Node]) -> Fact:
         frozenset({"registered"}): ("yes", witness),
         frozenset({"amended-before-results"}): ("yes, amended", "before any verdict"),
         frozenset({"amended-after-results"}): ("no", "amended after results"),
-        frozenset({"retrospective"}): ("no", "the rows are older than the registration"),
+        frozenset({"retrospective"}): ("no", "the rows are older"),
     }.get(
         frozenset(labels),
         ("no", "nothing is frozen" if material.evidence.registration is None else "see section 3"),
