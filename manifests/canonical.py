@@ -19,7 +19,10 @@ def canonical_json(value: object) -> bytes:
     value: None, bool, int, float, str, sequences and mappings with string keys.
     Raises ValueError on NaN, infinity, integers beyond 2**53 - 1, lone surrogates and other types.
     """
-    return _text(value).encode("utf-8")
+    try:
+        return _text(value).encode("utf-8")
+    except UnicodeEncodeError as err:
+        raise ValueError("a lone surrogate has no UTF-8 form") from err
 
 
 def _text(value: object) -> str:
@@ -53,8 +56,6 @@ def _sorted_keys(mapping: Mapping[object, object]) -> list[str]:
 
 
 def _string(value: str) -> str:
-    if any("\ud800" <= character <= "\udfff" for character in value):
-        raise ValueError("a lone surrogate has no UTF-8 form")
     # json escapes exactly what RFC 8785, 3.2.2.2 asks for, once non-ASCII is left alone.
     return json.dumps(value, ensure_ascii=False)
 

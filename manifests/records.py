@@ -127,7 +127,10 @@ class UnitRecord(Document):
     @field_validator("unit")
     @classmethod
     def _unit_is_an_id(cls, unit: str) -> str:
-        UnitId.parse(unit)
+        try:
+            UnitId.parse(unit)
+        except BeforehandError as err:
+            raise ValueError(err.what) from err
         return unit
 
     @property

@@ -60,7 +60,7 @@ class StudyConfig(Document):
             try:
                 UnitId.parse(key)
             except BeforehandError as err:
-                raise ValueError(str(err)) from err
+                raise ValueError(err.what) from err
         return roster
 
 
