@@ -76,6 +76,9 @@ def what_stands_between(
         if len(sizes) > 1:
             yield f"{head}: problems have from {sizes[0]} to {sizes[-1]} judged samples"
     yield from _differences(a, b)
+    most = [int(samples.samples_per_problem.max(initial=0)) for samples in (samples_a, samples_b)]
+    if most[0] != most[1]:
+        yield f"samples a problem differ: up to {most[0]} for A, {most[1]} for B; only shared sample indices are paired"
     lone = len(set(samples_a.problem_ids) ^ set(samples_b.problem_ids))
     if lone:
         yield f"{lone} problems are on one side only and left out"

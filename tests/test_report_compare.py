@@ -118,6 +118,7 @@ def test_what_differs_is_said(tmp_path):
     assert "caps differ: [64] for A, [128] for B" in said(found)
     assert "1 problems are on one side only" in said(found)
     assert "6 samples have no counterpart" in said(found)
+    assert "samples a problem differ: up to 2 for A, 4 for B" in said(found)
     assert (2, 4) == (found.n_shared, found.n_paired_samples)
 
 
