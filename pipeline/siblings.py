@@ -23,6 +23,9 @@ def audit_source(record: UnitRecord) -> Iterator[Finding]:
         if sentence.startswith(DIFFERS):
             mend = "the rows are what counts: find out over which rows the source computed its number"
             yield Finding(where=record.unit, what=sentence.removeprefix(DIFFERS), mend=mend)
+        elif sentence.startswith("counter: "):
+            mend = "the last value is not the total: book the sum of the segments"
+            yield Finding(where=record.unit, what=sentence.removeprefix("counter: "), mend=mend)
         elif sentence.startswith(("status: ", "limit: ")):
             mend = "the log calls itself incomplete: finish the run, or name the deviation in DECISIONS.md"
             yield Finding(where=record.unit, what=f"its log says “{sentence}”", mend=mend)

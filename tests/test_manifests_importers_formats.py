@@ -307,6 +307,38 @@ def test_a_log_of_another_shape_is_wrong_input_and_no_bug(tmp_path, old, new):
         read(path)
 
 
+def test_a_cost_counter_that_starts_anew_is_said_with_the_sum_of_its_segments(tmp_path):
+    path = tmp_path / "log.json"
+    costs = [1.0, 2.5, 0.5, 0.75, 0.25]
+    path.write_text(
+        json.dumps(
+            [{"id": i, "ok": True, "usage_so_far": {"cost": cost}} for i, cost in enumerate(costs)], indent=1
+        )
+    )
+    (sentence,) = read(path)[0].facts.deviations
+    assert sentence == (
+        "counter: usage_so_far.cost starts anew 2 times (first at object 2): its last value is 0.25, its segments sum to 3.5"
+    )
+
+
+@needs_shared
+def test_the_public_game24_log_was_resumed_once_and_cost_47_usd():
+    (path,) = (SHARED / "tot_game24").glob("*naive_cot*")
+    reading, _ = read(path, row_map={"columns": {"problem_id": "idx", "correct": "infos.*.r"}})
+    assert any(
+        "cost starts anew 1 times (first at object 32): its last value is 32.1" in one
+        and "sum to 47.0467" in one
+        for one in reading.facts.deviations
+    )
+
+
+def test_an_inspect_sample_that_was_tried_again_says_so(tmp_path):
+    path = tmp_path / "log.json"
+    data = (DATA / "inspect/adding.json").read_bytes()
+    path.write_bytes(data.replace(b'"error_retries": []', b'"error_retries": [{"message": "x"}]', 1))
+    assert [["retried:1"], []] == read(path)[1]["reasons"].to_pylist()
+
+
 # --- archives
 
 

@@ -141,6 +141,8 @@ def _reasons(sample: dict[str, Any], choice: dict[str, Any]) -> tuple[str, ...]:
         reasons.append(f"{INFRASTRUCTURE}{str(sample['error'].get('message', 'sample error'))[:200]}")
     if choice.get("stop_reason") == "content_filter":
         reasons.append("content_filter")
+    if sample.get("error_retries"):  # the tokens of the row are those of the last try alone
+        reasons.append(f"retried:{len(sample['error_retries'])}")
     if sample.get("limit"):
         reasons.append(f"limit:{sample['limit'].get('type')}")
     return tuple(reasons)

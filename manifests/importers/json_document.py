@@ -10,10 +10,11 @@ import pyarrow as pa
 
 from manifests.errors import BeforehandError
 from manifests.importers.batches import nothing_in
+from manifests.importers.counters import restarted_counters
 from manifests.importers.logfiles import LogFile, read_json_document
 from manifests.importers.mapped import Entry, MappedSource, batches_through_map
 from manifests.importers.mapping import RowMap, guess_map, look_up
-from manifests.importers.reading import Defaults, Part, Reading, Tally
+from manifests.importers.reading import Defaults, LogFacts, Part, Reading, Tally
 
 NAME = "json@1"
 
@@ -50,7 +51,13 @@ class JsonDocumentImporter:
         source = MappedSource(path=path, place_of=lambda number: f"{path.name}[{number - 1}]")
         batches: Iterator[pa.RecordBatch] = batches_through_map(entries, source, used, defaults, tally)
         return Reading(
-            importer=NAME, files=(path,), batches=batches, tally=tally, row_map=used, guessed=row_map is None
+            importer=NAME,
+            files=(path,),
+            batches=batches,
+            tally=tally,
+            facts=LogFacts(deviations=restarted_counters(objects)),
+            row_map=used,
+            guessed=row_map is None,
         )
 
 
