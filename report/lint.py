@@ -13,7 +13,7 @@ from report.narrative import FILE_NAME, REFERENCE, NarrativePart, narrative_part
 NUMERAL = re.compile(
     r"""
     (?P<share>[+\-−]?\d[\d,]*(?:\.\d+)?\s*(?:%|pp\b|per\ ?cent|percent|percentage\ points|points\b))
-    | (?P<p>\bp\s*[=<>≤≥]\s*\d[\d.e\-−]*)
+    | (?P<p>\bp\s*[=<>≤≥]\s*\.?\d[\d.e\-−]*)
     | (?P<money>(?:USD|EUR|\$|€)\s*\d[\d,.]*)
     | (?P<of>\b\d[\d,]*\s+(?:of|out\ of)\s+(?:the\s+)?\d[\d,]*)
     | (?P<signed>(?<![\w.])[+\-−]\d+(?:\.\d+)?)
