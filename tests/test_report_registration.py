@@ -11,7 +11,7 @@ from study_factory import add_units, freeze_study, make_study, whole_study
 from ledger.book import Book
 from prereg.amend import amend
 from prereg.amendment import Amendment
-from report.build import build
+from report.build import build, build_and_write
 from report.bundle_check import check_bundle
 
 LATER = datetime(2026, 1, 3, 0, 0, 0, tzinfo=UTC)
@@ -97,9 +97,6 @@ def test_the_bundle_shows_the_head_of_the_amendments_so_that_a_cut_tail_is_found
     built = build(study)
     head = json.loads(built.files["MANIFEST.json"])["amendments_head"]
     assert head.startswith("1:")
-    (study / "report").mkdir()
-    from report.build import build_and_write
-
     build_and_write(study)
     (study / "amendments.jsonl").write_bytes(b"")
     found = check_bundle(study / "report").findings
@@ -163,7 +160,7 @@ def test_the_cost_section_shows_caps_reservations_units_and_what_does_not_fit(pa
     for part in (
         "raised by user",
         "`job-9`",
-        "USD 500.00",
+        "USD\u00a0500.00",
         "Quoted: ",
         "figures/cost.png",
         "base.toy.main is there, and no row of the ledger names it",
