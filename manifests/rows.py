@@ -57,8 +57,21 @@ INFRASTRUCTURE = "infra:"
 
 def key_order(table: pa.Table) -> NDArray[np.int64]:
     """The places of the rows when they are sorted by `KEY`; text by code point, equal keys as they stood."""
+    if is_in_key_order(table):  # most logs are: looking takes a tenth of the time that sorting does
+        return np.arange(table.num_rows, dtype=np.int64)
     order = pc.sort_indices(table.select(list(KEY)), sort_keys=[(name, "ascending") for name in KEY])
     return np.asarray(order.to_numpy(), dtype=np.int64)
+
+
+def is_in_key_order(table: pa.Table) -> bool:
+    """No row has a smaller key than the row before it."""
+    tied = np.ones(max(0, table.num_rows - 1), dtype=bool)
+    for name in KEY:
+        before, after = table[name].slice(0, len(tied)), table[name].slice(1)
+        if bool((pc.greater(before, after).to_numpy() & tied).any()):
+            return False
+        tied &= pc.equal(before, after).to_numpy()
+    return True
 
 
 def in_key_order(table: pa.Table) -> pa.Table:
@@ -148,7 +161,7 @@ def check_keys(table: pa.Table, *, where: str) -> list[Finding]:
 
 
 def _check_order(table: pa.Table, *, where: str) -> list[Finding]:
-    if bool((np.diff(key_order(table)) >= 0).all()):
+    if is_in_key_order(table):
         return []
     return [Finding(where=where, what="rows are not in key order", mend="import the rows again")]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -54,15 +55,20 @@ class RowsWriter:
         with pq.ParquetWriter(
             path, SCHEMA, compression="zstd", write_statistics=True, store_schema=True
         ) as writer:
-            for group in self._groups():
-                writer.write_table(group, row_group_size=max(1, group.num_rows))
+            groups = self._groups()
+            with ThreadPoolExecutor(
+                max_workers=1
+            ) as beside:  # the next group is merged while this one is packed
+                coming = beside.submit(next, groups, None)
+                while (group := coming.result()) is not None:
+                    coming = beside.submit(next, groups, None)
+                    writer.write_table(group, row_group_size=max(1, group.num_rows))
 
     def _end_run(self, *, in_memory: bool) -> None:
         table = pa.Table.from_batches(self._pending, schema=SCHEMA)
         order = key_order(table)
         if (np.diff(order) < 0).any():  # most logs are written in order: nothing is copied then
             table = table.take(pa.array(order))
-        table = table.combine_chunks()
         self._pending, self._pending_bytes = [], 0
         self._light.append(table.drop_columns(list(HEAVY)))
         lengths = pc.fill_null(pc.binary_length(table["completion"]), 0)
@@ -86,7 +92,8 @@ class RowsWriter:
             if len(parts) > 1:
                 places = np.empty(len(runs), dtype=np.int64)
                 places[np.argsort(runs, kind="stable")] = np.arange(len(runs))
-                joined = joined.take(pa.array(places))
+                if (np.diff(places) < 0).any():
+                    joined = joined.take(pa.array(places))
             yield joined.combine_chunks()
 
 
