@@ -231,7 +231,8 @@ def _row(table: Table, index: int, row: tuple[Cell, ...]) -> str:
     for column, cell in zip(table.columns[1:], row[1:], strict=True):
         sort = "" if cell.sort is None else f' data-v="{text(cell.sort)}"'
         label = f' data-l="{text(column.title)}"' if table.stacked else ""
-        cells.append(f"<td{_class(column)}{label}{sort}>{inlines(cell.parts)}</td>")
+        content = f"<span>{inlines(cell.parts)}</span>" if table.stacked else inlines(cell.parts)
+        cells.append(f"<td{_class(column)}{label}{sort}>{content}</td>")
     return f"<tr{main}>{''.join(cells)}</tr>"
 
 

@@ -191,13 +191,12 @@ def _units(material: Material, money: MoneyNode) -> list[Block]:
 
 
 def _reconciliation(money: MoneyNode) -> list[Block]:
-    note = (
-        "The platform's list of jobs is no part of a study; `ledger reconcile` holds the ledger against it."
+    note: Text = (
+        "The platform's list of jobs is no part of a study; ",
+        Code("beforehand ledger reconcile"),
+        " holds the ledger against it.",
     )
     if not money.reconciliation:
-        return [
-            paragraph(
-                f"Every unit that is there has a row in the ledger, and every unit in the ledger is there. {note}"
-            )
-        ]
-    return [Bullets(items=tuple((f"{sentence}.",) for sentence in money.reconciliation)), paragraph(note)]
+        whole = "Every unit that is there has a row in the ledger, and every unit in the ledger is there. "
+        return [paragraph(whole, *note)]
+    return [Bullets(items=tuple((f"{sentence}.",) for sentence in money.reconciliation)), paragraph(*note)]

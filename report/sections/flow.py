@@ -65,7 +65,7 @@ def _stages(aggregate: Aggregate) -> list[Stage]:
             number=compared,
             left=_minus(
                 judged - compared,
-                f"enter no comparison, {count(unused)} of them in samplings that no endpoint uses",
+                f"enter no comparison, {count(unused)} in samplings not used",
                 "",
             ),
         ),

@@ -131,7 +131,7 @@ def _witness(node: RegistrationNode) -> list[Block]:
             Cell((f"{one.n_records:,d}",), sort=str(one.n_records)),
             plain(", ".join(one.touches) or DASH),
         )
-        for one in node.found[:MOST_FOUND]
+        for one in sorted(node.found, key=lambda one: not one.touches)[:MOST_FOUND]
     )
     more = len(node.found) - len(found)
     return [
