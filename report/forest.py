@@ -29,7 +29,7 @@ def forest_html(table: GainTable, render: Render) -> str:
         "planned. Percentage points, candidate minus baseline.</span></figcaption>"
         '<table class="forest sortable"><caption class="vh">Paired gains with intervals</caption>'
         '<colgroup><col class="a"><col class="g"><col class="e"><col class="m"><col class="p"></colgroup>'
-        f'<thead><tr><th scope="col">Comparison</th><th scope="col" class="g" data-nosort="">{_axis(scale, marks)}</th>'
+        f'<thead><tr><th scope="col">Comparison</th><th scope="col" class="g" data-nosort=""><span class="vh">Interval, drawn</span>{_axis(scale, marks)}</th>'
         '<th scope="col">Gain, pp [interval]</th><th scope="col" data-nosort="">Baseline → candidate, %</th>'
         f'<th scope="col" data-nosort="">n; p</th></tr></thead>{bodies}</table></figure>'
     )
