@@ -11,7 +11,7 @@ from manifests.digests import sha256_bytes, sha256_file, sha256_tree
 PACKAGES = ("report", "prereg", "ledger", "manifests")
 """What can move a number or a word of a bundle."""
 
-LIBRARIES = ("jinja2", "matplotlib", "numpy", "pyarrow", "pydantic", "scipy")
+LIBRARIES = ("jinja2", "matplotlib", "numpy", "pillow", "pyarrow", "pydantic", "scipy")
 LISTED = ("manifests", "units", "training")
 """Folders in which a further file may change a report."""
 
