@@ -17,6 +17,7 @@ from manifests.stores import LocalStore, load_record
 from manifests.study import Study
 from pipeline.checking import GROUPS, audit_units
 from pipeline.importing import Source, import_unit
+from pipeline.regrading_cli import regrade_command
 from prereg.plan import load_design
 
 STUDY = click.argument("study", type=click.Path(path_type=Path))
@@ -123,6 +124,9 @@ def check_command(study: Path) -> Outcome:
             for one in found
         ),
     )
+
+
+units.add_command(regrade_command)
 
 
 def _cells(store: LocalStore, entry: RosterEntry) -> list[list[str]]:
