@@ -54,6 +54,13 @@ frame = pandas.read_json({log!r}, lines=True)
 columns = ["problem_id", "sample_idx", "seed", "max_tokens", "n_completion_tokens", "finish_reason", "completion", "answer", "extractor", "correct"]
 frame = frame[columns].sort_values(["problem_id", "sample_idx"])
 """
+READ = """import sys
+from pathlib import Path
+sys.path.insert(0, {root!r})
+from manifests.importers.reading import NO_PLAN
+from manifests.importers.recognition import recognise
+n = sum(batch.num_rows for log in recognise([Path({log!r})]) for batch in log.read(defaults=NO_PLAN).batches)
+"""
 MEASURED = """
 import resource, sys
 print("PEAK", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)
@@ -104,9 +111,12 @@ def main() -> None:
         print(
             f"import + check {seconds:.1f} s (target {TARGET_SECONDS}), peak {peak:.0f} MB (target {TARGET_MB})"
         )
+        read = measure(READ.format(root=str(ROOT), log=str(log)) + MEASURED)
+        show("reading alone: the same columns, every cell checked", read)
         if not given.skip_pandas:
             frame = measure(PANDAS.format(log=str(log)) + MEASURED)
             show("pandas read_json and sort, same columns, nothing checked or written", frame)
+            print(f"reading alone: pandas takes {frame.seconds / read.seconds:.1f} times as long")
             cpu = imported.cpu_seconds + checked.cpu_seconds
             print(f"processor time: {cpu:.1f} s, pandas {frame.cpu_seconds:.1f} s")
             print(f"pandas takes {frame.seconds / seconds:.1f} times as long (target {TARGET_RATIO})")
