@@ -16,7 +16,7 @@ __version__ = "0.1.0"
 
 COMMANDS = {
     "new": ("prereg.cli", "new", "Start a study: a folder with a commented registration."),
-    "compare": ("report.compare_cli", "compare_command", "Pair two logs of any supported format; needs no study."),
+    "compare": ("report.compare_cli", "compare_command", "Pair two log files; needs no study."),
     "prereg": ("prereg.cli", "prereg", "Check, freeze and verify the registration."),
     "units": ("pipeline.cli", "units", "Import, list and check evaluation units."),
     "ledger": ("ledger.cli", "ledger", "Book money, set caps, see what is left."),
