@@ -12,13 +12,14 @@ from typing import Literal
 
 from huggingface_hub import constants
 
-from manifests.digests import is_sha256, sha256_file
+from manifests.digests import is_sha256
 from manifests.errors import BeforehandError
 from manifests.files import inside
 from manifests.hub_layout import Place
 
 RepoKind = Literal["dataset", "model"]
-PIECE_BYTES = 1 << 20
+PIECE_BYTES = 1 << 24
+"""Large, because threads that download hold the interpreter, and each piece waits for it twice."""
 
 
 def cache_root() -> Path:
@@ -49,12 +50,11 @@ def damage(path: Path, *, size: int, sha256: str) -> str | None:
         return f"has {found} bytes, the record says {size}"
     # One link deep: a blob fetched by xet is itself a link, to a shared file under another kind of name.
     blob = path.readlink().name if path.is_symlink() else sha256
-    if is_sha256(blob):
-        content, name = sha256_file(path), sha256
-    else:
-        content, name = _sha256_and_blob_id(path)
+    content, name = _digests(path, size, with_blob_id=not is_sha256(blob))
     if content != sha256:
         return f"has sha256 {content}, the record says {sha256}"
+    if name is None:
+        name = content
     return None if blob == name else f"lies in the cache as {blob}, its content has the id {name}"
 
 
@@ -74,11 +74,14 @@ def discard(path: Path) -> None:
         ) from err
 
 
-def _sha256_and_blob_id(path: Path) -> tuple[str, str]:
+def _digests(path: Path, size: int, *, with_blob_id: bool) -> tuple[str, str | None]:
+    """SHA-256 and, if wanted, git's blob id."""
     content = hashlib.sha256()
-    blob = hashlib.sha1(b"blob %d\0" % path.stat().st_size)  # noqa: S324 - git's own digest
-    with path.open("rb") as stream:
-        while piece := stream.read(PIECE_BYTES):
-            content.update(piece)
-            blob.update(piece)
-    return content.hexdigest(), blob.hexdigest()
+    blob = hashlib.sha1(b"blob %d\0" % size)  # noqa: S324 - git's own digest
+    piece = memoryview(bytearray(min(size, PIECE_BYTES) or 1))
+    with path.open("rb", buffering=0) as stream:
+        while n := stream.readinto(piece):
+            content.update(piece[:n])
+            if with_blob_id:
+                blob.update(piece[:n])
+    return content.hexdigest(), blob.hexdigest() if with_blob_id else None

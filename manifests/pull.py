@@ -7,73 +7,30 @@ cache makes no request, and does not even load the client.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from manifests.errors import BeforehandError, Finding
 from manifests.files import write_atomically
-from manifests.hub_cache import cached_path, damage, discard
+from manifests.hub_cache import cached_path, discard
 from manifests.hub_failures import UnreachableError
 from manifests.hub_layout import Place, record_path, unit_path
 from manifests.hub_store import HubStore
 from manifests.names import UnitId
-from manifests.pins import Pin, write_pins
+from manifests.pins import write_pins
+from manifests.pulled import Damage, Pulled, PulledUnit
 from manifests.records import UnitRecord, read_record, record_bytes, record_sha256
 from manifests.study import Study
 
 if TYPE_CHECKING:
     from manifests.hub import Hub
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PulledUnit:
-    """A unit at a commit. fetched: bytes of it came over the network now; new: it was pinned now."""
-
-    unit: UnitId
-    place: Place
-    record: UnitRecord
-    fetched: bool = False
-    new: bool = False
-
-    @property
-    def pin(self) -> Pin:
-        """Its line in `pins.json`."""
-        return Pin(
-            repo=self.place.repo, revision=self.place.revision, record_sha256=record_sha256(self.record)
-        )
-
-    @property
-    def bytes(self) -> int:
-        """Size of its files, without the record."""
-        return sum(file.bytes for file in self.record.files)
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """Each file's path in the repository."""
-        return tuple(unit_path(self.unit, file.path) for file in self.record.files)
-
-    def damaged(self) -> tuple[tuple[Path, str], ...]:
-        """Cached files that are not what the record says, each with what is wrong."""
-        cached = [cached_path(self.place, path) for path in self.paths]
-        wrong = [
-            damage(path, size=file.bytes, sha256=file.sha256)
-            for file, path in zip(self.record.files, cached, strict=True)
-        ]
-        return tuple((path, what) for path, what in zip(cached, wrong, strict=True) if what is not None)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pulled:
-    """units: at hand, verified; absent: asked for, and neither here nor in the repository."""
-
-    units: tuple[PulledUnit, ...]
-    absent: tuple[UnitId, ...] = ()
-    findings: tuple[Finding, ...] = ()
-    not_asked: str = ""
-    """Why the repository could not be asked for new units, where all pinned ones are at hand."""
+FETCHES_MAX = 2
+WATCH_S = 0.05
 
 
 def pull_units(study: Study, units: Sequence[UnitId]) -> Pulled:
@@ -167,28 +124,54 @@ def _with_files(
 ) -> tuple[tuple[PulledUnit, ...], tuple[Finding, ...]]:
     """The units whose files are, byte for byte, what the record says. What is not is fetched; a damaged file twice."""
     there = [one for one in units if store.is_local(one.unit) and not one.new]
-    waiting = [one for one in units if not store.is_local(one.unit) or one.new]
+    cached = [one for one in units if not store.is_local(one.unit) or one.new]
+    damage_of = _damaged(cached)
+    there += [one for one in cached if not damage_of[one.unit]]
+    wrong = [replace(one, fetched=True) for one in cached if damage_of[one.unit]]
     findings: list[Finding] = []
-    for fetches in (0, 1, 2):
-        verified = list(zip(waiting, _damaged(waiting), strict=True))
-        there += [one for one, damaged in verified if not damaged]
-        wrong = [(one, damaged) for one, damaged in verified if damaged]
-        if fetches == 2:
-            findings += [_served_wrong(one, path, what) for one, damaged in wrong for path, what in damaged]
-            break
-        for _, damaged in wrong:
-            for path, _ in damaged:
+    for _ in range(FETCHES_MAX):
+        for one in wrong:
+            for path, _ in damage_of[one.unit]:
                 discard(path)
-        failed = _fetch((one.place, one.paths) for one, _ in wrong)
-        findings += [_finding(one.unit, failed[one.place]) for one, _ in wrong if one.place in failed]
-        waiting = [replace(one, fetched=True) for one, _ in wrong if one.place not in failed]
+        failed, damage_of = _fetch_and_verify(wrong)
+        findings += [_finding(one.unit, failed[one.place]) for one in wrong if one.place in failed]
+        arrived = [one for one in wrong if one.place not in failed]
+        there += [one for one in arrived if not damage_of[one.unit]]
+        wrong = [one for one in arrived if damage_of[one.unit]]
+    findings += [_served_wrong(one, path, what) for one in wrong for path, what in damage_of[one.unit]]
     return tuple(sorted(there, key=lambda one: one.unit)), tuple(findings)
 
 
-def _damaged(units: Sequence[PulledUnit]) -> list[tuple[tuple[Path, str], ...]]:
-    """Hashing leaves the interpreter free, so that each processor takes a unit."""
+def _fetch_and_verify(
+    units: Sequence[PulledUnit],
+) -> tuple[dict[Place, BeforehandError], dict[UnitId, Damage]]:
+    """Fetched, each unit is verified as soon as it is there, beside the rest of the download; what failed, and what is damaged."""
+    verified: dict[UnitId, Damage] = {}
+    over = threading.Event()
+
+    def watch() -> None:
+        waiting = list(units)
+        while waiting and not over.wait(WATCH_S):
+            for one in [one for one in waiting if one.is_cached()]:
+                if over.is_set():
+                    return
+                verified[one.unit] = one.damaged()
+                waiting.remove(one)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        failed = _fetch((one.place, one.paths) for one in units)
+    finally:
+        over.set()
+        watcher.join()
+    return failed, verified | _damaged([one for one in units if one.unit not in verified])
+
+
+def _damaged(units: Sequence[PulledUnit]) -> dict[UnitId, Damage]:
+    """What is wrong with the cached files of each unit. Hashing leaves the interpreter free: each processor takes a unit."""
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        return list(pool.map(PulledUnit.damaged, units))
+        return dict(zip([one.unit for one in units], pool.map(PulledUnit.damaged, units), strict=True))
 
 
 def _fetch(wanted: Iterable[tuple[Place, Sequence[str]]]) -> dict[Place, BeforehandError]:

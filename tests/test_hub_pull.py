@@ -6,6 +6,7 @@ import pytest
 from minihub_client import REPO, files_below
 from study_factory import better, import_log, write_log
 
+from manifests.digests import sha256_bytes
 from manifests.pins import read_pins
 from manifests.records import UnitFile, read_record, record_bytes
 
@@ -205,6 +206,19 @@ def test_a_cut_file_in_the_cache_is_found_and_fetched_again(client, clone):
     blob.write_bytes(good[:-1])
     client.ok("pull", clone)
     assert good == cached_rows(client).read_bytes()
+
+
+def test_a_file_whose_name_looks_like_a_pattern_is_fetched_and_no_other(client, study, tmp_path):
+    client.hub.repos.new(REPO)
+    path = study / f"manifests/{UNITS[0]}.json"
+    record, name = read_record(path), "notes [a-z]*?.txt"
+    (study / f"units/{UNITS[0]}" / name).write_bytes(b"x")
+    extra = UnitFile(path=name, bytes=1, sha256=sha256_bytes(b"x"))
+    path.write_bytes(record_bytes(record.model_copy(update={"files": (*record.files, extra)})))
+    client.ok("push", study, "--unit", UNITS[0])
+    shutil.rmtree(study / "units")
+    client.ok("pull", study, "--unit", UNITS[0])
+    assert {name, "rows.parquet"} == {one.name for one in cached_rows(client).parent.iterdir()}
 
 
 HOSTILE = {
