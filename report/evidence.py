@@ -31,7 +31,7 @@ from prereg.verification import Verification
 from prereg.verify import verify
 from prereg.witness import Witness
 from report.aggregate import Label
-from report.samples import COLUMNS
+from report.samples import COLUMNS, Samples, select_samples
 from report.training import (
     FOLDER,
     ProblemNames,
@@ -45,6 +45,7 @@ NARRATIVE = "narrative.md"
 NO_CLOCK = "9999-12-31T23:59:59Z"
 """Verify takes the time to find dates that have not come yet; a build knows no time."""
 UNITS_IN_MEMORY = 4
+SIDES_IN_MEMORY = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,9 +74,10 @@ class UnitEvidence:
 
 @dataclass(frozen=True, slots=True)
 class RowReader:
-    """Reads the columns that the report needs, one unit at a time; the last few units stay in memory."""
+    """Reads the columns that the report needs, one unit at a time; the last few units, and samples of sides, stay in memory."""
 
     _kept: OrderedDict[Path, pa.Table] = field(default_factory=OrderedDict)
+    _samples: OrderedDict[tuple[Path, str, int, str | None], Samples] = field(default_factory=OrderedDict)
 
     def table(self, unit: UnitEvidence) -> pa.Table:
         """The rows of a unit, `COLUMNS` only."""
@@ -86,6 +88,18 @@ class RowReader:
                 self._kept.popitem(last=False)
         self._kept.move_to_end(path)
         return self._kept[path]
+
+    def samples(self, unit: UnitEvidence, sampling: str, *, round_: int, extractor: str | None) -> Samples:
+        """The judged samples of one side; a baseline that many endpoints share is picked out once."""
+        key = (unit.rows_path, sampling, round_, extractor)
+        if key not in self._samples:
+            self._samples[key] = select_samples(
+                self.table(unit), sampling=sampling, round_=round_, extractor=extractor
+            )
+            while len(self._samples) > SIDES_IN_MEMORY:
+                self._samples.popitem(last=False)
+        self._samples.move_to_end(key)
+        return self._samples[key]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

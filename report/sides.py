@@ -16,7 +16,7 @@ from report.comparability import disagreements, shortfalls
 from report.estimates import Sides
 from report.evidence import Evidence, UnitEvidence
 from report.metrics import TooFewSamplesError, score
-from report.samples import Samples, restrict, select_samples
+from report.samples import Samples, restrict
 from report.validity import Compared, check_validity, rows_of_sampling
 
 
@@ -119,9 +119,7 @@ def _samples(
     evidence: Evidence, unit: UnitEvidence, sampling: str, metric: Metric, validity: tuple[ValidityNode, ...]
 ) -> Samples:
     extractor = metric.extractor if metric.name == "mean_correct" else None
-    samples = select_samples(
-        evidence.rows.table(unit), sampling=sampling, round_=metric.round, extractor=extractor
-    )
+    samples = evidence.rows.samples(unit, sampling, round_=metric.round, extractor=extractor)
     if samples.n_infrastructure:
         raise WithheldError(
             "invalid",
