@@ -19,9 +19,8 @@ import tempfile
 import time
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(REPOSITORY / "tests"))
-sys.path.insert(0, str(REPOSITORY))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from minihub import MiniHub
 from minihub_client import on_hub
@@ -31,6 +30,7 @@ from manifests.digests import sha256_bytes
 from manifests.names import UnitId
 from manifests.records import UnitFile, UnitRecord, read_record, record_bytes
 
+REPOSITORY = Path(__file__).resolve().parent.parent
 REPO = "tester/units"
 RATIO = 1.3
 SECOND_PULL_S = 1.0

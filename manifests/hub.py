@@ -158,15 +158,17 @@ class Hub:
             running = {
                 place: pool.submit(self.fetch, place, paths) for place, paths in sorted(wanted.items())
             }
-            for place, one in running.items():
-                try:
-                    one.result()
-                except UnreachableError:
-                    pool.shutdown(cancel_futures=True)
-                    raise
-                except BeforehandError as err:
-                    failed[place] = err
-                advance()
+            try:
+                for place, one in running.items():
+                    err = one.exception()
+                    if isinstance(err, BeforehandError) and not isinstance(err, UnreachableError):
+                        failed[place] = err
+                    elif err is not None:
+                        raise err
+                    advance()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
         return failed
 
     def commit(

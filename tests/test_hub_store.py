@@ -104,10 +104,8 @@ def test_only_a_hub_store_says_where_a_unit_lies(stored):
     assert (f"{REPO}@{'c' * 40}" if isinstance(store, HubStore) else "None") == str(store.place(UNITS[0]))
 
 
+@pytest.mark.parametrize("stored", ["hub"], indirect=True)
 def test_a_pinned_unit_that_is_not_in_the_cache_is_named_with_the_way_to_get_it(stored):
-    store = open_store(stored, offline=True)
-    if isinstance(store, LocalStore):
-        pytest.skip("a local store has no cache")
     rows_of(stored).unlink()
     with pytest.raises(NotCachedError) as caught:
         open_store(stored, offline=True, needed=UNITS)
