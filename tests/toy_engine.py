@@ -1,6 +1,6 @@
 """A toy engine: it answers sums, right or wrong by a hash of the sample, one character a token. Nothing heavy is imported.
 
-`TOY_ENGINE` in the environment holds settings as JSON: `slow_s` a batch, `hang_after` rows, `text` for every completion.
+`TOY_ENGINE` in the environment holds settings as JSON: `slow_s` a batch, `hang_after` rows, `text` for every completion, `repeat` times.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from manifests.digests import sha256_bytes
 from pipeline.engines.contract import Completion, EngineIdentity, Rendered
 from pipeline.engines.uniforms import uniforms
 
-END = 0
+END = 0x10FFFF
 
 
 class ToyEngine:
@@ -45,7 +45,7 @@ class ToyEngine:
         self.closed = True
 
     def _completion(self, request, draw):
-        text = self.options.get("text") or answer(request, draw)
+        text = self.options.get("text", "") * self.options.get("repeat", 1) or answer(request, draw)
         ids = (*map(ord, text), END)[: request.max_tokens]
         return Completion(
             problem_id=request.problem_id, sample_idx=request.sample_idx, token_ids=ids,
