@@ -6,7 +6,19 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from report.aggregate import BurnNode
-from report.drawing import FULL_WIDTH, PANEL_WIDTH, Dot, Label, Line, Panel, Picture, Polyline, Role, Shape
+from report.drawing import (
+    FULL_WIDTH,
+    PANEL_WIDTH,
+    Dot,
+    Label,
+    Line,
+    Panel,
+    Picture,
+    Polyline,
+    Role,
+    Shape,
+    ticks,
+)
 from report.figures.axes import Frame, make_frame, nice_range, plain, spread, y_axis
 from report.numbers import count, usd
 
@@ -32,8 +44,7 @@ def _panel(points: Sequence[BurnNode], width: float, alt: str) -> Panel:
     frame = make_frame(
         width=width, height=HEIGHT, x=(0, max(len(points), 1)), y=y, left=54, right=112, bottom=40
     )
-    marks = [y[0] + (y[1] - y[0]) * part / 4 for part in range(5)]
-    shapes: list[Shape] = y_axis(frame, marks, plain)
+    shapes: list[Shape] = y_axis(frame, ticks(*y), plain)
     shapes.append(Label(x=frame.left, y=frame.bottom + 16, text="row 1", anchor="start"))
     shapes.append(Label(x=frame.right, y=frame.bottom + 16, text=f"row {count(len(points))}", anchor="end"))
     middle = (frame.left + frame.right) / 2

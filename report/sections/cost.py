@@ -68,7 +68,7 @@ def _statement(material: Material, money: MoneyNode) -> list[Text]:
     ]  # fmt: skip
     if money.per_unit_usd is not None and money.per_conclusion_usd is not None:
         items.append(
-            (numbers("money.per_unit"), " for a unit that is there; ", numbers("money.per_conclusion"), " for a conclusion.")
+            ("Per unit that is there: ", numbers("money.per_unit"), "; per conclusion: ", numbers("money.per_conclusion"), ".")
         )  # fmt: skip
     items.append((f"Ledger head: row {money.head_seq}, ", Code(money.head_hash or ""), "."))
     items += [

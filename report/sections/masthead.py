@@ -9,6 +9,7 @@ from report.sections.material import Material, joined
 from report.sections.phrases import (
     CONCLUSIONS,
     P_TESTS,
+    agree,
     capitalised,
     gain,
     interval,
@@ -90,7 +91,13 @@ def _conclusion(material: Material, name: str, node: Node) -> Text:
         return (
             *parts, "By the plan's own rule, ", Em((rule(node),)), ", it would read ", Em((CONCLUSIONS[node.conclusion],)), ".",
         )  # fmt: skip
-    registered = "the design's" if node.label == "exploratory" else "the registered"
+    registered = (
+        "the design's"
+        if node.label == "exploratory"
+        else "the amended"
+        if node.amended_by
+        else "the registered"
+    )
     return (
         *parts,
         f"By {registered} rule, ",
@@ -127,7 +134,7 @@ def _facts(material: Material, primaries: dict[str, Node]) -> tuple[Fact, ...]:
             question="Deviations",
             answer=(numbers("registration.deviations"),),
             detail=(
-                Link("list", "#deviations"), "; ", numbers("registration.amendments"), " amendments",
+                Link("list", "#deviations"), "; ", numbers("registration.amendments"), _amendments_word(material),
             ),
         ),
         _cost(material),
@@ -147,6 +154,10 @@ def _registered(material: Material, primaries: dict[str, Node]) -> Fact:
         ("no", "nothing is frozen" if material.evidence.registration is None else "see section 3"),
     )
     return Fact(question="Registered before data?", answer=(capitalised(answer),), detail=(detail,))
+
+
+def _amendments_word(material: Material) -> str:
+    return agree(len(material.aggregate.registration.amendments), " amendment", " amendments")
 
 
 def _standing(primaries: dict[str, Node]) -> str:
