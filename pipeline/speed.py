@@ -10,7 +10,9 @@ from manifests.files import write_atomically
 from pipeline.engines.contract import Draw, Engine, Request
 from pipeline.unit_work import UnitWork
 
-PROBE_TOKENS = 16
+PROBE_TOKENS = 8
+PROBE_ROWS = 64
+"""Few rows, so that a resumed run starts at once. A fuller batch is faster a token: the estimate errs on the high side."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +33,7 @@ def measure(engine: Engine, requests: list[Request], draw: Draw, *, batch_rows: 
         return Speed(tokens_per_s=0.0, n_rows=0, high_s=Decimal(0))
     sample = [
         replace(request, max_tokens=min(PROBE_TOKENS, request.max_tokens))
-        for request in requests[:batch_rows]
+        for request in requests[: min(batch_rows, PROBE_ROWS)]
     ]
     started = time.perf_counter()
     drawn = sum(len(completion.token_ids) for batch in engine.complete(sample, draw) for completion in batch)
