@@ -14,9 +14,7 @@ from manifests.errors import BeforehandError, Finding
 from report.unchanged import find_unchanged
 
 STUDY = click.argument("study", type=click.Path(path_type=Path))
-OFFLINE = click.option(
-    "--offline", is_flag=True, help="Open no socket. (A local store never does; a Hub store will obey this.)"
-)
+OFFLINE = click.option("--offline", is_flag=True, help="Open no socket. (A local store never does.)")
 MISMATCH = click.option(
     "--allow-design-mismatch",
     "allow_unequal",
@@ -57,8 +55,7 @@ def report() -> None:
 @reporting
 def build_command(study: Path, *, offline: bool, allow_unequal: bool, fresh: bool) -> Outcome:
     """Write STUDY/report: README, report.html, aggregate.json, provenance.json, figures, manifest, checksums."""
-    del offline
-    return build_outcome(study, allow_unequal=allow_unequal, fresh=fresh)
+    return build_outcome(study, allow_unequal=allow_unequal, fresh=fresh, offline=offline)
 
 
 @report.command("verify")
@@ -72,12 +69,11 @@ def build_command(study: Path, *, offline: bool, allow_unequal: bool, fresh: boo
 @reporting
 def verify_command(study: Path | None, *, bundle: Path | None, offline: bool) -> Outcome:
     """Rebuild beside the bundle and say what drifted: registration, data, text, code, environment, bundle."""
-    del offline
     if bundle is not None:
         return bundle_outcome(bundle, study)
     if study is None:
         raise BeforehandError("takes a study, or --bundle PATH", where="report verify")
-    return verify_outcome(study)
+    return verify_outcome(study, offline=offline)
 
 
 @report.command("lint")
@@ -151,19 +147,22 @@ def build_report(
     study: Path, *, offline: bool, only_verify: bool, allow_unequal: bool, fresh: bool
 ) -> Outcome:
     """Rebuild the report of STUDY from its raw rows."""
-    del offline
     if only_verify:
-        return verify_outcome(study)
-    return build_outcome(study, allow_unequal=allow_unequal, fresh=fresh)
+        return verify_outcome(study, offline=offline)
+    return build_outcome(study, allow_unequal=allow_unequal, fresh=fresh, offline=offline)
 
 
-def build_outcome(study: Path, *, allow_unequal: bool = False, fresh: bool = False) -> Outcome:
+def build_outcome(
+    study: Path, *, allow_unequal: bool = False, fresh: bool = False, offline: bool = True
+) -> Outcome:
     """Build, write, and say where to look."""
     unchanged = None if fresh else find_unchanged(study, allow_unequal=allow_unequal)
     if unchanged is not None:
         return _built(study, unchanged.files, (), unchanged.findings)
     from report.build import build_and_write  # noqa: PLC0415 - start-up time
+    from report.pulling import bring_units  # noqa: PLC0415 - start-up time
 
+    bring_units(study, offline=offline)
     built, changed = build_and_write(study, allow_unequal=allow_unequal, fresh=fresh)
     return _built(study, tuple(sorted(built.files)), changed, built.findings)
 
@@ -180,10 +179,12 @@ def _built(
     )
 
 
-def verify_outcome(study: Path) -> Outcome:
+def verify_outcome(study: Path, *, offline: bool = True) -> Outcome:
     """Compare and say what drifted."""
     from report.drift import describe, find_drift  # noqa: PLC0415 - start-up time
+    from report.pulling import bring_units  # noqa: PLC0415 - start-up time
 
+    bring_units(study, offline=offline)
     drift = find_drift(study)
     return Outcome(
         text=describe(drift.drifted), document={"drifted": list(drift.drifted)}, findings=drift.findings

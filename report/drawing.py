@@ -129,14 +129,6 @@ def shorten(name: str, longest: int = LONGEST_NAME) -> str:
     return f"{name[: longest - 1 - half]}…{name[-half:]}"
 
 
-def text_width(text: str, size: float = TEXT_SIZE, *, bold: bool = False) -> float:
-    """About how wide the text is, in units: narrow and wide letters told apart."""
-    narrow = sum(letter in "iljtfr.,:;'|![]() " for letter in text)
-    wide = sum(letter in "mwMW@%→−+" for letter in text)
-    ems = 0.34 * narrow + 0.86 * wide + 0.6 * (len(text) - narrow - wide)
-    return ems * size * (1.08 if bold else 1.0)
-
-
 def ticks(low: float, high: float, *, about: int = 5) -> tuple[float, ...]:
     """Round numbers from at or below `low` to at or above `high`."""
     span = max(high - low, 1e-9)

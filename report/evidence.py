@@ -11,14 +11,14 @@ import pyarrow as pa
 
 from ledger.book import Ledger, parse_ledger
 from ledger.layout import empty_ledger
-from manifests.digests import sha256_bytes, sha256_file
+from manifests.digests import sha256_bytes
 from manifests.errors import Finding, FindingsError, NotInOrderError
-from manifests.files import inside, read_bytes
+from manifests.files import read_bytes
 from manifests.names import UnitId
 from manifests.records import UnitRecord
 from manifests.roster import RosterEntry, check_overrides, roster
 from manifests.rows import ROWS_FILE, read_rows
-from manifests.stores import LocalStore, check_files, load_record
+from manifests.stores import Store, check_files, load_record, open_store
 from manifests.study import Study
 from prereg.block import BEGIN, END, find_block
 from prereg.decisions import DecisionLog, parse_decisions
@@ -31,6 +31,7 @@ from prereg.verification import Verification
 from prereg.verify import verify
 from prereg.witness import Witness
 from report.aggregate import Label
+from report.inputs import InputFile, InputReader
 from report.samples import COLUMNS, Samples, select_samples
 from report.training import (
     FOLDER,
@@ -46,17 +47,6 @@ NO_CLOCK = "9999-12-31T23:59:59Z"
 """Verify takes the time to find dates that have not come yet; a build knows no time."""
 UNITS_IN_MEMORY = 4
 SIDES_IN_MEMORY = 8
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InputFile:
-    """One file that the report depends on. path: relative to the study, POSIX."""
-
-    path: str
-    kind: str
-    """registration, data, ledger or text."""
-    bytes: int
-    sha256: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +141,7 @@ class Evidence:
 
 def load_evidence(study: Study) -> Evidence:
     """Read and check everything. Raises when a unit that is there is damaged: no number comes from such rows."""
-    reader = _Reader(study)
+    reader = InputReader(study)
     verification = verify(study.root, now=NO_CLOCK)
     registration = reader.read("PREREGISTRATION.md", "text")
     record = _freeze_record(reader, verification)
@@ -169,9 +159,9 @@ def load_evidence(study: Study) -> Evidence:
     ledger = parse_ledger(
         reader.read("ledger.csv", "ledger", missing=empty_ledger()), study_name=study.config.name
     )
-    store = LocalStore(study.root)
-    found = store.unit_ids()
     planned = [entry.unit for entry in design.planned_units()]
+    store = open_store(study, offline=True, needed=planned)
+    found = store.unit_ids()
     unplanned = [unit for unit in found if unit not in set(planned)]
     units = {unit: _load_unit(reader, store, design, unit) for unit in found if unit in set(planned)}
     return Evidence(
@@ -207,35 +197,39 @@ def load_evidence(study: Study) -> Evidence:
     )
 
 
-def _freeze_record(reader: _Reader, verification: Verification) -> Registration | None:
+def _freeze_record(reader: InputReader, verification: Verification) -> Registration | None:
     if verification.expected is None:
         reader.read_if_there(FILE_NAME, "registration")
         return None
     return parse_registration(reader.read(FILE_NAME, "registration"), where=FILE_NAME)
 
 
-def _load_unit(reader: _Reader, store: LocalStore, design: Design, unit: UnitId) -> UnitEvidence:
+def _load_unit(reader: InputReader, store: Store, design: Design, unit: UnitId) -> UnitEvidence:
     record, record_sha256 = load_record(store, unit)
-    reader.read(f"manifests/{unit}.json", "data")
+    data = read_bytes(store.record_path(unit))
+    reader.note(f"manifests/{unit}.json", "data", size=len(data), sha256=sha256_bytes(data))
     damage = check_files(store, record)
     if damage:
         raise DamagedEvidenceError(
             "the unit is not what its record says, so nothing is computed from it",
             damage,
             where=str(unit),
-            mend="restore its files, or remove record and files and import it again",
+            mend=f"{store.restore}, or remove record and files and import it again",
         )
     for file in record.files:
-        reader.note(f"units/{unit}/{file.path}", "data", size=file.bytes, sha256=file.sha256)
+        path = f"units/{unit}/{file.path}"
+        reader.note(path, "data", size=file.bytes, sha256=file.sha256, place=store.place(unit))
     return UnitEvidence(
         record=record,
         record_sha256=record_sha256,
-        rows_path=store.folder(unit) / ROWS_FILE,
+        rows_path=store.file_path(unit, ROWS_FILE),
         findings=differences_from_plan(design, record),
     )
 
 
-def _load_strata(reader: _Reader, designs: tuple[Design, ...]) -> dict[tuple[str, str], Mapping[str, str]]:
+def _load_strata(
+    reader: InputReader, designs: tuple[Design, ...]
+) -> dict[tuple[str, str], Mapping[str, str]]:
     """The labels that tests group problems by; every problem file is an input, asked for or not."""
     strata: dict[tuple[str, str], Mapping[str, str]] = {}
     for design in designs:
@@ -250,7 +244,7 @@ def _load_strata(reader: _Reader, designs: tuple[Design, ...]) -> dict[tuple[str
     return strata
 
 
-def _load_training(reader: _Reader, design: Design) -> TrainingEvidence:
+def _load_training(reader: InputReader, design: Design) -> TrainingEvidence:
     """What training runs left for the validity rules; read only where a rule asks for it."""
     asked = {rule.rule for rule in design.validity}
     problems: dict[str, ProblemNames] = {}
@@ -274,48 +268,3 @@ def _load_training(reader: _Reader, design: Design) -> TrainingEvidence:
 
 class DamagedEvidenceError(NotInOrderError, FindingsError):
     """Bytes are not what their digest says: exit code 1."""
-
-
-class _Reader:
-    """Reads files of the study and keeps the digest of each."""
-
-    def __init__(self, study: Study) -> None:
-        self.root = study.root
-        self._inputs: dict[str, InputFile] = {}
-        self._absent: set[str] = set()
-        self.read("study.toml", "text")
-
-    @property
-    def inputs(self) -> tuple[InputFile, ...]:
-        return tuple(self._inputs[path] for path in sorted(self._inputs))
-
-    @property
-    def absent(self) -> tuple[str, ...]:
-        return tuple(sorted(self._absent))
-
-    def read(self, path: str, kind: str, *, missing: bytes | None = None) -> bytes:
-        if missing is not None and not (self.root / path).exists():
-            self._absent.add(path)
-            return missing
-        data = read_bytes(self.root / path)
-        self.note(path, kind, size=len(data), sha256=sha256_bytes(data))
-        return data
-
-    def read_if_there(self, path: str, kind: str) -> bytes | None:
-        """The bytes of a file inside the study, or None."""
-        if not inside(self.root, path, where="the study").exists():
-            self._absent.add(path)
-            return None
-        return self.read(path, kind)
-
-    def note_pinned(self, record: Registration | None) -> None:
-        """Files that the freeze pinned: their drift is told, so a bundle depends on them."""
-        for file in record.pinned if record else ():
-            path = inside(self.root, file.path, where=FILE_NAME)
-            if not path.is_file():
-                self._absent.add(file.path)
-            else:
-                self.note(file.path, "registration", size=path.stat().st_size, sha256=sha256_file(path))
-
-    def note(self, path: str, kind: str, *, size: int, sha256: str) -> None:
-        self._inputs[path] = InputFile(path=path, kind=kind, bytes=size, sha256=sha256)

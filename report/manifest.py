@@ -12,16 +12,18 @@ from manifests.documents import Document, dump_document
 from manifests.errors import Finding
 from prereg.seals import Chain
 from report.evidence import Evidence
-from report.origin import code_sha256, environment, listing_sha256
+from report.origin import code_sha256, environment
 
 
 class InputEntry(Document):
-    """A file of the study that the build read."""
+    """A file of the study that the build read. repo, revision: where it lies on the Hub, if it does."""
 
     path: str
     kind: str
     bytes: int
     sha256: str
+    repo: str | None = None
+    revision: str | None = None
 
 
 class OutputEntry(Document):
@@ -74,8 +76,6 @@ class BundleManifest(Document):
     """What the build had to say of the study; the bundle is whole all the same."""
     absent: tuple[str, ...] = ()
     """Files that were looked for and were not there."""
-    listing_sha256: str = ""
-    """Digest over the names of all files below manifests/, units/ and training/, sorted, one a line."""
     inputs: tuple[InputEntry, ...]
     outputs: tuple[OutputEntry, ...]
 
@@ -106,9 +106,15 @@ def make_manifest(
         drawings=dict(drawings),
         findings=tuple(FindingEntry(where=one.where, what=one.what, mend=one.mend) for one in findings),
         absent=evidence.absent,
-        listing_sha256=listing_sha256(evidence.study.root),
         inputs=tuple(
-            InputEntry(path=file.path, kind=file.kind, bytes=file.bytes, sha256=file.sha256)
+            InputEntry(
+                path=file.path,
+                kind=file.kind,
+                bytes=file.bytes,
+                sha256=file.sha256,
+                repo=file.place.repo if file.place else None,
+                revision=file.place.revision if file.place else None,
+            )
             for file in evidence.inputs
         ),
         outputs=tuple(

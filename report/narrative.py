@@ -86,11 +86,6 @@ def narrative_parts(data: bytes) -> Iterator[NarrativePart]:
             lines.append(line.strip())
 
 
-def references(data: bytes) -> tuple[str, ...]:
-    """Every pointer that the narrative refers to, in order."""
-    return tuple(match[1] for match in REFERENCE.finditer(decode_utf8(data, where=FILE_NAME)))
-
-
 def _part(section: str, line: int, lines: list[str]) -> NarrativePart:
     text = " ".join(lines)
     is_item = text.startswith(("- ", "* "))

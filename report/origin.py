@@ -1,4 +1,4 @@
-"""Origin: the digests of what a bundle comes from besides its inputs: the code, the environment, the list of files that were there."""
+"""Origin: the digests of what a bundle comes from besides its inputs: the code, the environment, the files that were there."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import platform
 from importlib.metadata import version
 from pathlib import Path
 
-from manifests.digests import sha256_bytes, sha256_file, sha256_tree
+from manifests.digests import sha256_file, sha256_tree
 
 PACKAGES = ("report", "prereg", "ledger", "manifests")
 """What can move a number or a word of a bundle."""
 
 LIBRARIES = ("jinja2", "matplotlib", "numpy", "pillow", "pyarrow", "pydantic", "scipy")
-LISTED = ("manifests", "units", "training")
-"""Folders in which a further file may change a report."""
+LISTED = ("manifests", "units")
+"""Folders in which a further file changes a report."""
 
 
 def code_sha256() -> str:
@@ -34,12 +34,13 @@ def environment() -> dict[str, str]:
     return {"python": python, **{library: version(library) for library in LIBRARIES}}
 
 
-def listing_sha256(root: Path) -> str:
-    """Digest over the names of all files that a build looks for by listing a folder."""
-    names = sorted(
-        path.relative_to(root).as_posix()
-        for folder in LISTED
-        for path in (root / folder).rglob("*")
-        if path.is_file()
+def listed(root: Path) -> tuple[str, ...]:
+    """Every file that a build finds by listing a folder, by POSIX path."""
+    return tuple(
+        sorted(
+            path.relative_to(root).as_posix()
+            for folder in LISTED
+            for path in (root / folder).rglob("*")
+            if path.is_file()
+        )
     )
-    return sha256_bytes("\n".join(names).encode())

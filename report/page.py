@@ -11,7 +11,8 @@ from report.drawing import Picture
 from report.endpoints import Comparison
 from report.evidence import Evidence
 from report.narrative import Narrative, read_narrative
-from report.pointers import Numbers, point_at
+from report.pointers import Numbers
+from report.pointing import point_at
 from report.sections.cost import cost
 from report.sections.deviations import deviations
 from report.sections.diagnostics import diagnostics

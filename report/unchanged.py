@@ -15,7 +15,7 @@ from manifests.digests import sha256_bytes, sha256_file
 from manifests.errors import BeforehandError, Finding
 from manifests.jsonfile import parse_json
 from report.bundle import CHECKSUMS, parse_checksums
-from report.origin import code_sha256, environment, listing_sha256
+from report.origin import LISTED, code_sha256, environment, listed
 
 MANIFEST = "MANIFEST.json"
 
@@ -33,29 +33,36 @@ def find_unchanged(study_root: Path, *, allow_unequal: bool) -> UnchangedBundle 
     folder = study_root / "report"
     try:
         manifest = parse_json((folder / MANIFEST).read_bytes(), where=MANIFEST)
-        listed = parse_checksums((folder / CHECKSUMS).read_bytes())
+        checksums = parse_checksums((folder / CHECKSUMS).read_bytes())
         if not isinstance(manifest, dict) or manifest.get("format") != "bundle-manifest/1":
             return None
         same = (
             manifest["allow_design_mismatch"] is allow_unequal
             and manifest["code_sha256"] == code_sha256()
             and manifest["environment"] == environment()
-            and manifest["listing_sha256"] == listing_sha256(study_root)
+            and listed(study_root) == _listed_inputs(manifest["inputs"])
             and not any((study_root / path).exists() for path in manifest["absent"])
-            and _outputs_hold(folder, listed)
+            and _outputs_hold(folder, checksums)
             and _inputs_hold(study_root, manifest["inputs"])
         )
         findings = tuple(Finding(**one) for one in manifest["findings"])
     except (OSError, BeforehandError, KeyError, TypeError):
         return None
-    return UnchangedBundle(files=tuple(sorted(listed)), findings=findings) if same else None
+    return UnchangedBundle(files=tuple(sorted(checksums)), findings=findings) if same else None
 
 
-def _outputs_hold(folder: Path, listed: Mapping[str, str]) -> bool:
+def _listed_inputs(inputs: list[dict[str, object]]) -> tuple[str, ...]:
+    """Inputs in the folders that a build lists; where units lie elsewhere, on the Hub, these are not on disk."""
+    return tuple(
+        sorted(str(entry["path"]) for entry in inputs if str(entry["path"]).partition("/")[0] in LISTED)
+    )
+
+
+def _outputs_hold(folder: Path, checksums: Mapping[str, str]) -> bool:
     present = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
     present.pop(CHECKSUMS, None)
-    return set(present) == set(listed) and all(
-        sha256_bytes(path.read_bytes()) == listed[name] for name, path in present.items()
+    return set(present) == set(checksums) and all(
+        sha256_bytes(path.read_bytes()) == checksums[name] for name, path in present.items()
     )
 
 

@@ -19,7 +19,7 @@ from report.content import (
     Table,
 )
 from report.figures.change import change_picture, change_sentence
-from report.pointers import method_of
+from report.pointing import method_of
 from report.sections.examples import examples
 from report.sections.material import Material, empty, paragraph, plain
 from report.sections.phrases import CONCLUSIONS, endpoint_sentence, p_of, rule

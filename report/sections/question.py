@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from report.content import Block, Cell, Code, Column, Section, Table, Verbatim
-from report.pointers import method_of
+from report.pointing import method_of
 from report.sections.material import Material, paragraph
 from report.sections.phrases import rule, sides_of
 
