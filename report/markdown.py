@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from manifests.text import printable
 
-SPECIAL = re.compile(r"([\\`*\[\]<>#|~&$]|(?<!\w)_|_(?!\w))")
+SPECIAL = re.compile(r"([\\`*\[\]<>#|~&$]|(?<![^\W_])_|_(?![^\W_]))")
 LINE_START = re.compile(r"^(\s*)(?=[-+=])|^(\s*\d+)(?=[.)])")
 """What would open a list, a rule or a heading where the text begins a line."""
 LINK_LIKE = re.compile(

@@ -20,7 +20,7 @@ def kinds(source):
 @pytest.mark.parametrize(
     "text",
     [
-        "<script>alert(1)</script>", "a|b", "**bold**", "_em_ and snake_case", "[x](javascript:alert(1))", "![i](x)",
+        "<script>alert(1)</script>", "a|b", "**bold**", "_em_ and snake_case", "__0__", "[x](javascript:alert(1))", "![i](x)",
         "`code`", "~~gone~~", "# head", "- item", "1. item", "+ item", "=====", "---", "> quote", "&lt;", "$x$", "\\", "\\|",
         "a\x1b[31mb", "a\nb", "\u202eabc", "<!-- PREREG:END -->",
     ],
