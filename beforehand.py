@@ -18,7 +18,8 @@ COMMANDS = {
     "new": ("prereg.cli", "new", "Start a study: a folder with a commented registration."),
     "compare": ("report.compare_cli", "compare_command", "Pair two log files; needs no study."),
     "prereg": ("prereg.cli", "prereg", "Check, freeze and verify the registration."),
-    "units": ("pipeline.cli", "units", "Import, list and check evaluation units."),
+    "run": ("pipeline.run_cli", "run", "Make rows: problems, generations, verdicts."),
+    "units": ("pipeline.cli", "units", "Import, list, check, push and pull evaluation units."),
     "ledger": ("ledger.cli", "ledger", "Book money, set caps, see what is left."),
     "report": ("report.cli", "report", "Build and verify the report bundle."),
 }

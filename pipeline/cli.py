@@ -16,6 +16,7 @@ from manifests.roster import RosterEntry, roster
 from manifests.stores import LocalStore, load_record
 from manifests.study import Study
 from pipeline.checking import GROUPS, audit_units
+from pipeline.hub_cli import PINS, TOKENIZERS, check_against_hub, pull, push
 from pipeline.importing import Source, import_unit
 from pipeline.regrading_cli import regrade_command
 from prereg.plan import load_design
@@ -104,10 +105,17 @@ def list_command(study: Path) -> Outcome:
 
 @units.command("check")
 @STUDY
+@PINS
+@TOKENIZERS
 @reporting
-def check_command(study: Path) -> Outcome:
-    """Audit every unit: bytes, plan, keys, coverage, tokens, samples, and what its siblings say."""
+def check_command(study: Path, tokenizers: tuple[tuple[str, str], ...], *, pins: bool) -> Outcome:
+    """Audit every unit: bytes, plan, keys, coverage, tokens, samples, and what its siblings say.
+
+    With --pins or --tokenizers, ask the Hub instead: does every pinned revision exist, and are two tokenizers compatible?
+    """
     opened = Study.open(study)
+    if pins or tokenizers:
+        return check_against_hub(opened, tokenizers)
     found = audit_units(opened)
     units_there = LocalStore(opened.root).unit_ids()
     totals = Counter(one.group for one in found)
@@ -127,6 +135,8 @@ def check_command(study: Path) -> Outcome:
 
 
 units.add_command(regrade_command)
+units.add_command(push)
+units.add_command(pull)
 
 
 def _cells(store: LocalStore, entry: RosterEntry) -> list[list[str]]:
