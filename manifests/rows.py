@@ -81,9 +81,9 @@ def in_key_order(table: pa.Table) -> pa.Table:
 
 def read_rows(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     """The rows, or some of their columns; a damaged file or another schema is an error that names the file."""
-    batches = list(iterate_rows(path, columns))
     kept = [field for field in SCHEMA if columns is None or field.name in columns]
-    return pa.Table.from_batches(batches, schema=pa.schema(kept))
+    batches = list(iterate_rows(path, [field.name for field in kept]))
+    return pa.Table.from_batches(batches, schema=pa.schema(kept)).select(columns or SCHEMA.names)
 
 
 def iterate_rows(

@@ -101,9 +101,10 @@ def _inflated(data: bytes) -> bytes | None:
 def _kind(text: bytes) -> str | None:
     """The kind of a text by the keys of its JSON objects, or by the header of its table."""
     head = text[:HEAD_BYTES]
-    for mark, kind in RECORD_FORMATS.items():
-        if mark in head:
-            return kind
+    if head.lstrip()[:1] == b"{":  # a document of ours, not a source file that speaks of one
+        for mark, kind in RECORD_FORMATS.items():
+            if mark in head:
+                return kind
     keys = frozenset(JSON_KEY.findall(head)) if b'"' in head else frozenset()
     return _kind_of(keys or _columns(head))
 

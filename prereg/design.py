@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -108,7 +109,7 @@ class Design(Document):
         )
         raise FindingsError("holds a design that cannot be carried out as written", findings, where=where)
 
-    @property
+    @cached_property
     def systems_expanded(self) -> Mapping[str, ExpandedSystem]:
         """Every system that can have units, by name, `checkpoints` expanded."""
         return {one.name: one for name in sorted(self.systems) for one in expand(name, self.systems[name])}
@@ -140,6 +141,10 @@ class Design(Document):
 
     def planned_units(self) -> tuple[PlannedUnit, ...]:
         """Every unit that an endpoint or `units` names, sorted. A unit holds all samplings of its protocol."""
+        return self._planned_units
+
+    @cached_property
+    def _planned_units(self) -> tuple[PlannedUnit, ...]:
         units = {UnitId.parse(text) for text in self.units}
         units |= {side.unit for name in self.endpoints for side in self.sides(name)}
         return tuple(self._planned(unit) for unit in sorted(units))
