@@ -152,6 +152,15 @@ class Hub:
 
     def fetch_all(self, wanted: Mapping[Place, Sequence[str]]) -> dict[Place, BeforehandError]:
         """`fetch` of several commits at once. Returned are the places that failed; a Hub that is down fails the whole."""
+        if len(wanted) == 1:  # in this thread, so that an interrupt reaches the client at once
+            [(place, paths)] = wanted.items()
+            try:
+                self.fetch(place, paths)
+            except UnreachableError:
+                raise
+            except BeforehandError as failure:
+                return {place: failure}
+            return {}
         failed: dict[Place, BeforehandError] = {}
         # One commit shows the client's bar of bytes, several show one bar of commits.
         with _bars(len(wanted)) as advance, ThreadPoolExecutor(COMMITS_AT_ONCE) as pool:
