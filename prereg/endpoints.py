@@ -1,5 +1,6 @@
 """Endpoints: the registered questions. And the rules under which a comparison is invalid, which is not negative."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
@@ -25,6 +26,17 @@ def _named(value: object) -> object:
 
 
 SideRef = Annotated[Side, BeforeValidator(_named)]
+
+
+def side_names(baseline: Sequence[str], candidate: Sequence[str]) -> tuple[str, str]:
+    """What tells the two sides apart: the systems, or where one system stands on both, the protocols, or the samplings.
+
+    baseline, candidate: (system, protocol, sampling).
+    """
+    for first, second in zip(baseline, candidate, strict=True):
+        if first != second:
+            return first, second
+    return baseline[0], candidate[0]
 
 
 class Pairing(Document):

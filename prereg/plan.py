@@ -55,7 +55,9 @@ def exploratory_design(design: Design, comparisons: Mapping[str, JsonValue]) -> 
     clashes = sorted(set(comparisons) & set(design.endpoints))
     if clashes:
         raise BeforehandError(
-            f"{clashes[0]} is an endpoint of the design too", where="study.toml exploratory", mend="give it another id"
+            f"{clashes[0]} is an endpoint of the design too",
+            where="study.toml exploratory",
+            mend="give it another id",
         )
     if not comparisons:
         return design

@@ -44,6 +44,8 @@ class Sides:
     baseline: Scores
     candidate: Scores
     systems: tuple[str, str]
+    names: tuple[str, str]
+    """What tells them apart in print: the systems, or the protocols of one system."""
     units: tuple[str, str]
     n_samples: int | None
     cap_tokens: int

@@ -9,7 +9,7 @@ import numpy as np
 
 from manifests.errors import BeforehandError
 from prereg.design import Design, ResolvedSide
-from prereg.endpoints import Endpoint
+from prereg.endpoints import Endpoint, side_names
 from prereg.methods import Metric
 from report.aggregate import Conclusion, ValidityNode
 from report.comparability import disagreements, shortfalls
@@ -167,6 +167,7 @@ def _sides(
         baseline=scores[0],
         candidate=scores[1],
         systems=(sides[0].system.name, sides[1].system.name),
+        names=side_names(*((side.system.name, side.protocol.name, side.sampling.name) for side in sides)),
         units=(str(sides[0].unit), str(sides[1].unit)),
         n_samples=_samples_compared(paired, endpoint.metric),
         cap_tokens=sides[0].protocol.cap_tokens,

@@ -62,7 +62,7 @@ def _panel(sides: Sides, width: float, *, by: str, alt: str) -> Panel:
         shapes.append(_steps(before, frame, "base"))
     else:
         shapes.append(_steps(after, frame, "cand"))
-    name = sides.systems[0] if by == "baseline" else sides.systems[1]
+    name = sides.names[0] if by == "baseline" else sides.names[1]
     return Panel(
         width=width, height=HEIGHT, shapes=tuple(shapes), alt=alt, title=f"Sorted by {name}, the {by}"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from prereg.endpoints import side_names
 from report.aggregate import Node
 from report.content import Bounds, Inline, Strong, Text, Word
 from report.numbers import DASH, decimal, p_phrase
@@ -58,11 +59,25 @@ def word_mark(node: Node) -> Word:
 
 
 def sides_of(node: Node) -> str:
-    """`raft − base on indist`."""
-    baseline, candidate = node.registered_as["baseline"], node.registered_as["candidate"]
-    if not isinstance(baseline, dict) or not isinstance(candidate, dict):
+    """`raft − base on indist`; `fourshot − instruct on words` where one system stands on both sides."""
+    baseline, candidate = names_of(node)
+    return f"{candidate} − {baseline} on {node.registered_as['benchmark']}"
+
+
+def names_of(node: Node) -> tuple[str, str]:
+    """What the two sides are called."""
+    return side_names(_identity(node, "baseline"), _identity(node, "candidate"))
+
+
+def _identity(node: Node, which: str) -> tuple[str, str, str]:
+    """System, protocol and sampling of one side, as the endpoint says or leaves to both."""
+    whole, part = node.registered_as, node.registered_as[which]
+    if not isinstance(part, dict):
         raise TypeError("an endpoint without sides passed its model")
-    return f"{candidate['system']} − {baseline['system']} on {node.registered_as['benchmark']}"
+    system, protocol, sampling = (
+        part.get(key) or whole.get(key) for key in ("system", "protocol", "sampling")
+    )
+    return str(system), str(protocol), str(sampling)
 
 
 def interval(numbers: Numbers, name: str) -> Text:
@@ -79,11 +94,8 @@ def gain(numbers: Numbers, name: str) -> Text:
 
 def side(numbers: Numbers, name: str, node: Node, which: str) -> Text:
     """`raft 50.0 % (480 of 960)`."""
-    estimate = node.estimate
-    if estimate is None:
-        raise TypeError("no number, no side")
-    system = (estimate.candidate if which == "candidate" else estimate.baseline).system
-    parts: list[Inline] = [f"{system} ", numbers(f"{name}.{which}"), "\u00a0%"]
+    called = names_of(node)[which == "candidate"]
+    parts: list[Inline] = [f"{called} ", numbers(f"{name}.{which}"), "\u00a0%"]
     if numbers.has(f"{name}.{which}_of"):
         parts += [" (", numbers(f"{name}.{which}_correct"), " of ", numbers(f"{name}.{which}_of"), ")"]
     return tuple(parts)

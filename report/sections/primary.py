@@ -67,19 +67,19 @@ def _endpoint(material: Material, name: str, node: Node) -> list[Block]:
     blocks += [
         FigureBlock(
             picture=change_picture(
-                name, sides, change_sentence(sides.systems, change.risen, change.fallen, change.unchanged)
+                name, sides, change_sentence(sides.names, change.risen, change.fallen, change.unchanged)
             ),
-            caption=_change_caption(material, name, sides.systems),
+            caption=_change_caption(material, name, sides.names),
         ),
         Bullets(items=tuple(_standing(material, name, node))),
     ]
     return [*blocks, *examples(material, name)]
 
 
-def _change_caption(material: Material, name: str, systems: tuple[str, str]) -> tuple[Inline, ...]:
+def _change_caption(material: Material, name: str, names: tuple[str, str]) -> tuple[Inline, ...]:
     numbers = material.numbers
     return (
-        f"Per cent correct, problem by problem; the same problems twice, sorted by {systems[0]} and by {systems[1]}. ",
+        f"Per cent correct, problem by problem; the same problems twice, sorted by {names[0]} and by {names[1]}. ",
         "Solid upright lines: rose (",
         numbers(f"{name}.risen"),
         "). Dashed: fell (",
