@@ -13,7 +13,7 @@ from manifests.names import UnitId
 from manifests.records import UnitRecord
 from manifests.roster import check_overrides
 from manifests.rows import LIGHT, ROWS_FILE, check_rows, read_rows
-from manifests.stores import LocalStore, check_files, load_record
+from manifests.stores import Store, check_files, load_record, open_store
 from manifests.study import Study
 from pipeline.auditing import audit_coverage, audit_seeds, audit_texts, audit_tokens
 from pipeline.importing import against_plan, count_rows
@@ -41,7 +41,7 @@ def check_units(study: Study) -> tuple[Finding, ...]:
 def audit_units(study: Study) -> tuple[Found, ...]:
     """The same with the group of each, in the order of `GROUPS`."""
     design = load_design(study.registration_path)
-    store = LocalStore(study.root)
+    store = open_store(study, offline=True)
     units = store.unit_ids()
     found: list[Found] = []
     records: list[UnitRecord] = []
@@ -62,7 +62,7 @@ def audit_units(study: Study) -> tuple[Found, ...]:
     return tuple(sorted(found, key=lambda one: GROUPS.index(one.group)))
 
 
-def _load(store: LocalStore, unit: UnitId, found: list[Found]) -> UnitRecord | None:
+def _load(store: Store, unit: UnitId, found: list[Found]) -> UnitRecord | None:
     try:
         return load_record(store, unit)[0]
     except FindingsError as err:
@@ -76,7 +76,7 @@ def _load(store: LocalStore, unit: UnitId, found: list[Found]) -> UnitRecord | N
     return None
 
 
-def _audit(study: Study, store: LocalStore, design: Design, record: UnitRecord) -> Iterator[Found]:
+def _audit(study: Study, store: Store, design: Design, record: UnitRecord) -> Iterator[Found]:
     """Everything that can be said of one unit whose bytes are whole."""
     yield from _in("plan", lambda: differences_from_plan(design, record))
     yield from _in("source", lambda: audit_source(record))

@@ -13,7 +13,7 @@ from manifests.errors import BeforehandError, Finding
 from manifests.importers.mapping import RowMap, describe
 from manifests.names import UnitId
 from manifests.roster import RosterEntry, roster
-from manifests.stores import LocalStore, load_record
+from manifests.stores import Store, load_record, open_store
 from manifests.study import Study
 from pipeline.checking import GROUPS, audit_units
 from pipeline.hub_cli import PINS, TOKENIZERS, check_against_hub, pull, push
@@ -90,7 +90,7 @@ def import_command(study: Path, files: tuple[str, ...], unit_text: str, map_path
 def list_command(study: Path) -> Outcome:
     """Show every planned unit: found, pending, skipped, canceled or substituted."""
     opened = Study.open(study)
-    store = LocalStore(opened.root)
+    store = open_store(opened, offline=True)
     planned = [entry.unit for entry in load_design(opened.registration_path).planned_units()]
     entries = roster(planned, store.unit_ids(), opened.config.roster)
     rows = [[str(entry.unit), entry.status, *cells] for entry in entries for cells in _cells(store, entry)]
@@ -117,7 +117,7 @@ def check_command(study: Path, tokenizers: tuple[tuple[str, str], ...], *, pins:
     if pins or tokenizers:
         return check_against_hub(opened, tokenizers)
     found = audit_units(opened)
-    units_there = LocalStore(opened.root).unit_ids()
+    units_there = open_store(opened, offline=True).unit_ids()
     totals = Counter(one.group for one in found)
     told = ", ".join(f"{group} {totals[group]}" for group in GROUPS if totals[group])
     return Outcome(
@@ -139,7 +139,7 @@ units.add_command(push)
 units.add_command(pull)
 
 
-def _cells(store: LocalStore, entry: RosterEntry) -> list[list[str]]:
+def _cells(store: Store, entry: RosterEntry) -> list[list[str]]:
     """One line a sampling; a unit that is not there has one, with the reason."""
     if entry.status != "found":
         return [["", "", "", "", "", "", f"{entry.reason} ({entry.decision})" if entry.reason else ""]]
@@ -155,7 +155,7 @@ def _cells(store: LocalStore, entry: RosterEntry) -> list[list[str]]:
     ]
 
 
-def _entry_document(store: LocalStore, entry: RosterEntry) -> dict[str, object]:
+def _entry_document(store: Store, entry: RosterEntry) -> dict[str, object]:
     document: dict[str, object] = {
         "unit": str(entry.unit), "status": entry.status, "reason": entry.reason, "decision": entry.decision
     }  # fmt: skip
