@@ -40,8 +40,8 @@ AWAITED = 2
 PULL = """
 import sys, time
 from pathlib import Path
-import manifests.hub
-from manifests.pull import pull_units
+import manifests.hub.client
+from manifests.hub.pull import pull_units
 from manifests.study import Study
 from prereg.planned import planned_units
 study = Study.open(Path(sys.argv[1]))

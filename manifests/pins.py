@@ -12,7 +12,7 @@ from pydantic import Field, field_validator
 from manifests.documents import Document, dump_document, read_document
 from manifests.errors import BeforehandError
 from manifests.files import write_atomically
-from manifests.hub_layout import Place
+from manifests.hub.layout import Place
 from manifests.names import UnitId
 from manifests.records import Revision, Sha256
 

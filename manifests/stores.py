@@ -10,7 +10,7 @@ from typing import Protocol
 from manifests.digests import sha256_file
 from manifests.errors import BeforehandError, Finding
 from manifests.files import inside, write_atomically
-from manifests.hub_layout import Place
+from manifests.hub.layout import Place
 from manifests.names import UnitId
 from manifests.records import UnitRecord, read_record, record_bytes, record_sha256
 from manifests.study import Study
@@ -109,7 +109,7 @@ def open_store(study: Study, *, offline: bool, needed: Sequence[UnitId] = ()) ->
     """
     if study.hub_repo is None:
         return LocalStore(study.root)
-    from manifests.hub_store import open_hub_store  # noqa: PLC0415 - only a Hub store needs the client's cache
+    from manifests.hub.store import open_hub_store  # noqa: PLC0415 - only a Hub store needs the client's cache
 
     return open_hub_store(study, offline=offline, needed=needed)
 

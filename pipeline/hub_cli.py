@@ -37,8 +37,8 @@ TOKENIZERS = click.option(
 @reporting
 def push(study: Path, unit_texts: tuple[str, ...], *, create: bool) -> Outcome:
     """Commit units to the study's Hub repository, one commit each, and pin them."""
-    from manifests.hub import Hub  # noqa: PLC0415 - loading the client takes longer than most commands
-    from manifests.push import push_units  # noqa: PLC0415
+    from manifests.hub.client import Hub  # noqa: PLC0415 - loading the client takes longer than most commands
+    from manifests.hub.push import push_units  # noqa: PLC0415
 
     opened = Study.open(study)
     repo = opened.require_hub_repo()
@@ -72,14 +72,14 @@ def push(study: Path, unit_texts: tuple[str, ...], *, create: bool) -> Outcome:
 @reporting
 def pull(study: Path, unit_texts: tuple[str, ...], *, refresh: bool) -> Outcome:
     """Fetch the planned units that the study lacks into the Hub client's cache, verify them, and pin the new ones."""
-    from manifests.pull import pull_units  # noqa: PLC0415 - start-up time
+    from manifests.hub.pull import pull_units  # noqa: PLC0415 - start-up time
 
     opened = Study.open(study)
     opened.require_hub_repo()
     lines: list[str] = []
     findings: list[Finding] = []
     if refresh:
-        from manifests.hub_refresh import refresh as look  # noqa: PLC0415 - start-up time
+        from manifests.hub.refresh import refresh as look  # noqa: PLC0415 - start-up time
 
         refreshed = look(opened)
         lines += [f"head: {refreshed.head}", *refreshed.moved]

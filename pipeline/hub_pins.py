@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from manifests.documents import parse_toml
 from manifests.errors import BeforehandError
 from manifests.files import read_bytes
-from manifests.hub_cache import RepoKind
-from manifests.hub_layout import Place
-from manifests.hub_pins import StatedPin, check_pins, fetch_tokenizer
+from manifests.hub.cache import RepoKind
+from manifests.hub.layout import Place
+from manifests.hub.stated_pins import StatedPin, check_pins, fetch_tokenizer
 from manifests.jsonfile import read_json
 from manifests.pins import FILE_NAME
 from manifests.records import read_record

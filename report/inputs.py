@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from manifests.digests import sha256_bytes, sha256_file
 from manifests.files import inside, read_bytes
-from manifests.hub_layout import Place
+from manifests.hub.layout import Place
 from manifests.study import Study
 from prereg.registration import FILE_NAME, Registration
 

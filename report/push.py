@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from manifests.digests import sha256_bytes
 from manifests.errors import BeforehandError, Finding, FindingsError, NotInOrderError
-from manifests.hub import Addition, Hub
-from manifests.hub_commit import Landed, land
-from manifests.hub_layout import report_folder
+from manifests.hub.client import Addition, Hub
+from manifests.hub.commit import Landed, land
+from manifests.hub.layout import report_folder
 from manifests.names import is_slug
 from manifests.study import Study
 from report.bundle import CHECKSUMS, parse_checksums, read_bundle

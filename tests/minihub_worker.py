@@ -90,7 +90,7 @@ def refuse_sockets(event: str, _arguments: object) -> None:
 
 def main() -> None:
     """Serve until stdin ends: a line of orders is carried out at once; it is answered by the pids, then by exit codes and seconds."""
-    for module in ("manifests.hub_refresh", "manifests.push", "pipeline.hub_pins", "report.build"):
+    for module in ("manifests.hub.refresh", "manifests.hub.push", "pipeline.hub_pins", "report.build"):
         importlib.import_module(module)  # before the forks, which then share it
 
     for line in sys.stdin:

@@ -9,7 +9,7 @@ import huggingface_hub
 import pytest
 from minihub_client import ROOT
 
-from manifests.hub_layout import RECORD_FILE, report_folder, unit_folder
+from manifests.hub.layout import RECORD_FILE, report_folder, unit_folder
 from manifests.names import UnitId
 from manifests.pins import Pins
 from manifests.study import StudyConfig
@@ -38,7 +38,7 @@ def test_the_installed_client_takes_these_arguments(call, arguments):
 def test_the_table_names_every_call_and_every_keyword_that_the_code_uses():
     table = {call.split(".")[-1]: set(re.findall(r"`(\w+)`", arguments)) for call, arguments in CALLS}
     used = {}
-    for node in ast.walk(ast.parse((ROOT / "manifests/hub.py").read_text())):
+    for node in ast.walk(ast.parse((ROOT / "manifests/hub/client.py").read_text())):
         if isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             on_api = isinstance(node.func, ast.Attribute) and "_api" in ast.unparse(node.func.value)
@@ -60,7 +60,7 @@ def test_outside_the_pipeline_only_the_hub_modules_import_the_client():
         for path in (ROOT / package).rglob("*.py")
         if re.search(r"^\s*(from|import) (huggingface_hub|httpx2)", path.read_text(), re.MULTILINE)
     }
-    assert {"manifests/hub.py", "manifests/hub_cache.py", "manifests/hub_errors.py"} == importing
+    assert {"manifests/hub/client.py", "manifests/hub/cache.py", "manifests/hub/errors.py"} == importing
 
 
 def test_the_example_of_study_toml_is_a_store():

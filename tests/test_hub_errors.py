@@ -7,8 +7,8 @@ import pytest
 from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
 from manifests.errors import CapabilityMissingError
-from manifests.hub_errors import translated, without_token
-from manifests.hub_failures import StaleParentError, UnreachableError
+from manifests.hub.errors import translated, without_token
+from manifests.hub.failures import StaleParentError, UnreachableError
 
 
 def answer(status, **headers):

@@ -9,9 +9,9 @@ import pytest
 from minihub_client import REPO, ROOT, files_below, on_hub
 
 from manifests.errors import BeforehandError
-from manifests.hub_cache import cached_path
-from manifests.hub_layout import Place, record_path, unit_path
-from manifests.hub_store import HubStore, NotCachedError
+from manifests.hub.cache import cached_path
+from manifests.hub.layout import Place, record_path, unit_path
+from manifests.hub.store import HubStore, NotCachedError
 from manifests.names import UnitId
 from manifests.pins import Pin, write_pins
 from manifests.records import read_record, record_sha256
@@ -249,7 +249,7 @@ units = [UnitId.parse(text) for text in sys.argv[3:]]
 for offline in (True, False):
     store = open_store(Study.open(Path(sys.argv[1])), offline=offline, needed=units)
 assert not [finding for unit in units for finding in check_files(store, load_record(store, unit)[0])]
-print([name for name in ("httpx2", "manifests.hub") if name in sys.modules])
+print([name for name in ("httpx2", "manifests.hub.client") if name in sys.modules])
 """
     call = [sys.executable, "-c", code, str(clone), str(client.cache), *map(str, UNITS)]
     done = subprocess.run(call, capture_output=True, text=True, check=False, cwd=ROOT)

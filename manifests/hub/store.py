@@ -12,8 +12,8 @@ from pathlib import Path
 
 from manifests.console import note
 from manifests.errors import CapabilityMissingError, Finding, FindingsError, NotInOrderError
-from manifests.hub_cache import cached_path
-from manifests.hub_layout import RECORD_FILE, Place, unit_path
+from manifests.hub.cache import cached_path
+from manifests.hub.layout import RECORD_FILE, Place, unit_path
 from manifests.names import UnitId
 from manifests.pins import Pin, read_pins
 from manifests.records import read_record, record_sha256
@@ -94,7 +94,7 @@ def open_hub_store(study: Study, *, offline: bool, needed: Sequence[UnitId]) -> 
     """The store with every needed unit that exists at hand, or an error that says which one is not and how to get it."""
     store = HubStore.of(study)
     if not offline and any(_is_to_be_pulled(store, unit) for unit in needed):
-        from manifests.pull import pull_units  # noqa: PLC0415 - only this branch talks to the Hub
+        from manifests.hub.pull import pull_units  # noqa: PLC0415 - only this branch talks to the Hub
 
         pulled = pull_units(study, needed)
         if pulled.findings:

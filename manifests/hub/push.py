@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from manifests.errors import FindingsError, NotInOrderError
-from manifests.hub import Addition, Hub
-from manifests.hub_commit import is_same, land, record_addition
-from manifests.hub_failures import VanishedError
-from manifests.hub_layout import RECORD_FILE, unit_path
+from manifests.hub.client import Addition, Hub
+from manifests.hub.commit import is_same, land, record_addition
+from manifests.hub.failures import VanishedError
+from manifests.hub.layout import RECORD_FILE, unit_path
 from manifests.names import UnitId
 from manifests.pins import Pin, read_pins, write_pins
 from manifests.records import UnitRecord

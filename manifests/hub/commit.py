@@ -14,10 +14,10 @@ from pathlib import Path
 
 from manifests.digests import sha256_bytes
 from manifests.errors import NotInOrderError
-from manifests.hub import Addition, Head, Hub, RemoteFile
-from manifests.hub_cache import git_blob_id
-from manifests.hub_failures import StaleParentError, UnreachableError
-from manifests.hub_layout import record_path
+from manifests.hub.cache import git_blob_id
+from manifests.hub.client import Addition, Head, Hub, RemoteFile
+from manifests.hub.failures import StaleParentError, UnreachableError
+from manifests.hub.layout import record_path
 from manifests.records import UnitRecord, record_bytes
 
 CONFLICTS_MAX = 60

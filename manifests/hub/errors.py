@@ -22,7 +22,7 @@ from huggingface_hub.errors import (
 )
 
 from manifests.errors import BeforehandError, CapabilityMissingError
-from manifests.hub_failures import (
+from manifests.hub.failures import (
     GatedError,
     MissingEntryError,
     MissingRepoError,

@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING
 
 from manifests.errors import BeforehandError, Finding
 from manifests.files import write_atomically
-from manifests.hub_cache import cached_path, discard
-from manifests.hub_failures import UnreachableError
-from manifests.hub_layout import Place, record_path, unit_path
-from manifests.hub_store import HubStore
+from manifests.hub.cache import cached_path, discard
+from manifests.hub.failures import UnreachableError
+from manifests.hub.layout import Place, record_path, unit_path
+from manifests.hub.pulled import Damage, Pulled, PulledUnit
+from manifests.hub.store import HubStore
 from manifests.names import UnitId
 from manifests.pins import write_pins
-from manifests.pulled import Damage, Pulled, PulledUnit
 from manifests.records import UnitRecord, read_record, record_bytes, record_sha256
 from manifests.study import Study
 
 if TYPE_CHECKING:
-    from manifests.hub import Hub
+    from manifests.hub.client import Hub
 
 FETCHES_MAX = 2
 WATCH_S = 0.05
@@ -183,7 +183,7 @@ def _fetch(wanted: Iterable[tuple[Place, Sequence[str]]]) -> dict[Place, Beforeh
 
 
 def _hub() -> Hub:
-    from manifests.hub import Hub  # noqa: PLC0415 - a pull that needs no network does not load the client
+    from manifests.hub.client import Hub  # noqa: PLC0415 - a pull that needs no network does not load the client
 
     return Hub()
 

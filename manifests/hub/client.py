@@ -31,10 +31,10 @@ from rich.console import Console
 from rich.progress import Progress
 
 from manifests.errors import BeforehandError
-from manifests.hub_cache import RepoKind, cache_root, cached_path
-from manifests.hub_errors import translated
-from manifests.hub_failures import MissingEntryError, UnreachableError, VanishedError
-from manifests.hub_layout import Place
+from manifests.hub.cache import RepoKind, cache_root, cached_path
+from manifests.hub.errors import translated
+from manifests.hub.failures import MissingEntryError, UnreachableError, VanishedError
+from manifests.hub.layout import Place
 
 KNOCK_TIMEOUT_S = 4.0
 """For the first, small question: a Hub that is down is known to be down soon."""

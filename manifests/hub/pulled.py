@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from manifests.errors import Finding
-from manifests.hub_cache import cached_path, damage
-from manifests.hub_layout import Place, unit_path
+from manifests.hub.cache import cached_path, damage
+from manifests.hub.layout import Place, unit_path
 from manifests.names import UnitId
 from manifests.pins import Pin
 from manifests.records import UnitRecord, record_sha256

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from manifests.errors import Finding
-from manifests.hub import Hub
-from manifests.hub_commit import is_same, record_addition
-from manifests.hub_failures import VanishedError
-from manifests.hub_layout import Place, record_path
-from manifests.hub_store import HubStore
+from manifests.hub.client import Hub
+from manifests.hub.commit import is_same, record_addition
+from manifests.hub.failures import VanishedError
+from manifests.hub.layout import Place, record_path
+from manifests.hub.store import HubStore
 from manifests.names import UnitId
 from manifests.pins import Pin, write_pins
 from manifests.records import read_record

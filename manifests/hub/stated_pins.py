@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from manifests.errors import BeforehandError, Finding
-from manifests.hub import Head, Hub
-from manifests.hub_cache import RepoKind, cached_path
-from manifests.hub_failures import GatedError, MissingRepoError, UnreachableError, VanishedError
-from manifests.hub_layout import Place
+from manifests.hub.cache import RepoKind, cached_path
+from manifests.hub.client import Head, Hub
+from manifests.hub.failures import GatedError, MissingRepoError, UnreachableError, VanishedError
+from manifests.hub.layout import Place
 from manifests.tokenizers import Tokenizer, read_tokenizer
 
 FULL_SHA = re.compile(r"[0-9a-f]{40}")

@@ -15,7 +15,7 @@ from huggingface_hub import constants
 from manifests.digests import is_sha256
 from manifests.errors import BeforehandError
 from manifests.files import inside
-from manifests.hub_layout import Place
+from manifests.hub.layout import Place
 
 RepoKind = Literal["dataset", "model"]
 PIECE_BYTES = 1 << 24
