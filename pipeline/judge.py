@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -23,6 +24,8 @@ from pipeline.verify.verdicts import Verdict, parse_verdicts
 MODULES = MappingProxyType({"math": "pipeline.verify.math_verifier"})
 """Verifier kinds of the design -> module. Another one is named by `verification.module` in run.toml."""
 WRITTEN_AT_ONCE = 200
+WRITTEN_EVERY_S = 2.0
+"""A verdict may have cost minutes: no more than these seconds of work are lost to a kill."""
 TRUNCATED = "truncated"
 
 
@@ -84,13 +87,14 @@ def _judge_all(
     with Pool(pool_settings(work)) as pool:
         _hold_pins(work, pool.pins)
         pending: list[Verdict] = []
+        written = time.monotonic()
         for judged in pool.judge(submissions):
             pending.append(
                 _verdict(waiting[judged.job.number], judged, order=first + judged.job.number, pins=pool.pins)
             )
-            if len(pending) >= WRITTEN_AT_ONCE:
+            if len(pending) >= WRITTEN_AT_ONCE or time.monotonic() - written > WRITTEN_EVERY_S:
                 _write(journal, pending, verdicts, progress)
-                pending = []
+                pending, written = [], time.monotonic()
         _write(journal, pending, verdicts, progress)
         return pool.restarts
 

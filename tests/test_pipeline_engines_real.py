@@ -11,9 +11,10 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install -r requirements-heavy.txt")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 
+from pipeline.engines.batching import batches, shared_prefix_length  # noqa: E402
 from pipeline.engines.contract import Draw, EngineSettings, Request  # noqa: E402
 from pipeline.engines.opening import open_engine  # noqa: E402
-from pipeline.engines.shared_prefix import Architecture, SharedPrefixDecoder, batches, shared_prefix_length  # noqa: E402
+from pipeline.engines.shared_prefix import Architecture, SharedPrefixDecoder  # noqa: E402
 from pipeline.prompts import read_prompts  # noqa: E402
 
 STUDY = Path(__file__).resolve().parent.parent / "studies/smollm2-prompting"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import torch  # noqa: TID251 - the one module that computes with tensors
 import torch.nn.functional as F  # noqa: N812, TID251 - torch's own customary name
 
+from pipeline.engines.batching import batches, shared_prefix_length
 from pipeline.engines.contract import Draw, Request
 from pipeline.engines.uniforms import uniforms
 
@@ -314,33 +315,6 @@ class SharedPrefixDecoder:
             torch.bmm(before, shared[1]).view(sizes.n_kv_heads, rows, group, sizes.head_size).transpose(0, 1)
         )
         return (mixed + torch.matmul(scores[..., length:], values)).reshape(rows, 1, -1)
-
-
-def shared_prefix_length(prompts: Sequence[tuple[int, ...]]) -> int:
-    """Tokens at the start of every prompt that are the same in all; at least one token of each prompt is left over."""
-    first, last = min(prompts), max(prompts)  # what these two share in their order, all share
-    most = min(len(prompt) for prompt in prompts) - 1
-    return next((n for n in range(most) if first[n] != last[n]), most)
-
-
-def batches(requests: Sequence[Request], *, batch_rows: int) -> Iterator[list[list[Request]]]:
-    """Requests by prompt, longest first, at most `batch_rows` together; one prompt's samples are split only if they alone are more."""
-    groups: dict[tuple[int, ...], list[Request]] = {}
-    for request in requests:
-        groups.setdefault(request.prompt_ids, []).append(request)
-    batch: list[list[Request]] = []
-    n_rows = 0
-    for prompt in sorted(groups, key=lambda ids: (-len(ids), ids)):
-        group = sorted(groups[prompt], key=lambda request: (request.problem_id, request.sample_idx))
-        for start in range(0, len(group), batch_rows):
-            part = group[start : start + batch_rows]
-            if batch and n_rows + len(part) > batch_rows:
-                yield batch
-                batch, n_rows = [], 0
-            batch.append(part)
-            n_rows += len(part)
-    if batch:
-        yield batch
 
 
 def _rotated(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
