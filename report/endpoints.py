@@ -10,8 +10,9 @@ from prereg.design import Design, ResolvedSide
 from prereg.endpoints import Endpoint
 from prereg.plan import exploratory_design
 from report.aggregate import Conclusion, Estimate, Input, MissingUnit, Node, ValidityNode
-from report.estimates import Computed, Request, Sides, estimate_many
+from report.estimates import Computed, Request, estimate_many
 from report.evidence import Evidence, UnitEvidence
+from report.inference import Sides
 from report.labels import label_of, why_not_primary
 from report.planning import change_of, fragility_of, plan_of
 from report.sides import Prepared, WithheldError, prepare

@@ -11,8 +11,9 @@ from manifests.errors import BeforehandError
 from manifests.names import UnitId
 from manifests.study import Study
 from report.endpoints import Comparison, compute_endpoints, compute_exploratory, decide
-from report.estimates import Request, Sides, estimate_many
+from report.estimates import Request, estimate_many
 from report.evidence import Evidence, load_evidence
+from report.inference import Sides
 from report.metrics import Scores
 from report.numbers import points
 from report.sections.phrases import CONCLUSIONS, word

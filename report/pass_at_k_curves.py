@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from report.aggregate import Interval, PassAtK
-from report.estimates import COMPANION_LEVEL, COMPANION_RESAMPLES, COMPANION_SEED
+from report.inference import COMPANION_LEVEL, COMPANION_RESAMPLES, COMPANION_SEED
 from report.statistics.inputs import tail_probabilities
 from report.statistics.pass_at_k import pass_at_k
 from report.statistics.proportion import wilson

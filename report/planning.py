@@ -6,7 +6,7 @@ import numpy as np
 
 from prereg.methods import McnemarExact, McnemarMidp, StatisticalTest
 from report.aggregate import ChangeNode, Estimate, FragilityNode, PlanningNode
-from report.estimates import Sides
+from report.inference import Sides
 from report.statistics.fragility import mcnemar_fragility
 from report.statistics.power import mcnemar_mde, paired_mean_mde
 

@@ -13,8 +13,8 @@ from prereg.endpoints import Endpoint, side_names
 from prereg.methods import Metric
 from report.aggregate import Conclusion, ValidityNode
 from report.comparability import disagreements, shortfalls
-from report.estimates import Sides
 from report.evidence import Evidence, UnitEvidence
+from report.inference import Sides
 from report.metrics import TooFewSamplesError, score
 from report.samples import Samples, restrict
 from report.validity import Compared, check_validity, rows_of_sampling

@@ -85,6 +85,25 @@ def test_rows_older_than_the_freeze_are_retrospective_and_never_primary(tmp_path
     assert "would read" in built.files["README.md"].decode()
 
 
+def test_a_unit_whose_record_does_not_name_the_registration_is_retrospective_whatever_the_witness_saw(
+    tmp_path,
+):
+    study = whole_study(tmp_path / "s")
+    path = study / "manifests/sft.toy.main.json"
+    older = read_record(path).model_copy(update={"registration_sha256": None})
+    path.write_bytes(record_bytes(older))
+    node = aggregate_of(study)["endpoints"]["P1"]
+    assert ("retrospective", False) == (node["label"], node["primary"])
+
+
+def test_an_edited_file_of_the_bundle_is_named_as_edited(tmp_path):
+    study = whole_study(tmp_path / "s")
+    build_and_write(study)
+    flip(study / "report/README.md")
+    said = {finding.where: finding.what for finding in find_drift(study).findings}
+    assert "was changed after the build" == said["README.md"]
+
+
 def test_an_unfrozen_study_is_built_under_a_banner_and_called_exploratory(tmp_path):
     study = make_study(tmp_path / "s")
     add_units(study)

@@ -8,7 +8,7 @@ from study_factory import add_units, freeze_study, make_study
 
 from prereg.methods import StatisticalTest
 from report.build import build
-from report.estimates import METHODS
+from report.inference import METHODS
 
 TESTS = {
     "mcnemar_midp": ("solved_at_k", "p_below_alpha", 'alpha = "0.05"'),

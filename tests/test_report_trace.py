@@ -11,8 +11,9 @@ from study_factory import whole_study
 from manifests.errors import BeforehandError
 from prereg.methods import McnemarExact, SolvedAtK
 from report.build import build_and_write
-from report.estimates import Sides, estimate
+from report.estimates import estimate
 from report.impact import impact, without_problem
+from report.inference import Sides
 from report.metrics import Scores
 from report.trace import trace
 
@@ -86,6 +87,7 @@ def test_leaving_a_problem_out_cuts_both_sides_and_their_groups():
             baseline=scores([0, 1, 0]),
             candidate=scores([1, 1, 0]),
             systems=("x", "y"),
+            names=("x", "y"),
             units=("u", "v"),
             n_samples=1,
             cap_tokens=8,

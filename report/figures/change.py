@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from report.drawing import FULL_WIDTH, PANEL_WIDTH, Label, Line, Panel, Picture, Polyline, Role, Shape
-from report.estimates import Sides
 from report.figures.axes import Frame, make_frame, plain, x_axis, y_axis
+from report.inference import Sides
 from report.numbers import count
 
 HEIGHT = 250.0
