@@ -19,6 +19,7 @@ from manifests.stores import LocalStore, check_files, load_record
 from manifests.study import Study
 from pipeline.bookkeeping import StageBooks
 from pipeline.checking import check_units
+from pipeline.heavy_lock import heavy_lock
 from pipeline.journal import Journal, read_journal
 from pipeline.problem_sets import ProblemFields, write_problem_set
 from pipeline.stages import run_generate, run_rows, run_verify, standing
@@ -467,3 +468,44 @@ def test_the_clock_of_a_stage_is_the_machine_s_and_in_utc(tmp_path):
     generate(study)
     booked = next(entry for entry in ledger(study).entries if entry.kind == "book")
     assert abs((datetime.now(UTC) - booked.time_utc).total_seconds()) < 60
+
+
+def test_another_verifier_than_the_registered_one_judges_nothing(tmp_path):
+    study = make_run_study(tmp_path / "study", design=DESIGN.replace('toy = "1"', 'toy = "2"'))
+    generate(study)
+    with pytest.raises(NotInOrderError, match="toy: the design says '2', here is '1'"):
+        verify(study)
+    assert [] == lines(study, "verdicts")
+
+
+def test_verdicts_of_another_verifier_make_no_rows(tmp_path):
+    study = make_run_study(tmp_path / "study")
+    generate(study), verify(study)
+    rewrite(study, "verdicts", lambda one: {**one, "pins": {"toy": "0"}})
+    with pytest.raises(NotInOrderError, match="the design pins"):
+        run_rows(study, UNIT)
+
+
+def test_verdicts_of_two_verifiers_make_no_rows(tmp_path):
+    study = make_run_study(tmp_path / "study")
+    generate(study), verify(study)
+    rewrite(study, "verdicts", lambda one: {**one, "pins": {"toy": "1", "more": one["sampling"]}})
+    with pytest.raises(NotInOrderError, match="more than one verifier"):
+        run_rows(study, UNIT)
+
+
+def test_a_sampling_without_temperature_is_refused_before_a_library_s_default_decides(tmp_path):
+    design = DESIGN.replace("temperature = 1.0, ", "")
+    with pytest.raises(BeforehandError, match="names no temperature"):
+        generate(make_run_study(tmp_path / "study", design=design))
+
+
+def test_a_number_left_over_in_the_environment_is_no_lock(tmp_path, monkeypatch):
+    with (
+        (tmp_path / "other").open("w") as other,
+        heavy_lock("the first", wait_s=0),
+        monkeypatch.context() as patched,
+    ):
+        patched.setenv("BEFOREHAND_HEAVY_LOCK_FD", str(other.fileno()))
+        with pytest.raises(BeforehandError, match="the first"), heavy_lock("the second", wait_s=0):
+            pass

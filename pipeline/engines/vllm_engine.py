@@ -10,7 +10,7 @@ import gc
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 
-from vllm import LLM, SamplingParams  # noqa: TID251 - its one adapter
+from vllm import LLM, SamplingParams, __version__  # noqa: TID251 - its one adapter
 from vllm.inputs import TokensPrompt  # noqa: TID251 - same
 from vllm.platforms import current_platform  # noqa: TID251 - same
 
@@ -43,7 +43,7 @@ class VllmEngine:
         self.identity = EngineIdentity(
             name="vllm",
             versions=(
-                ("vllm", version("vllm")),
+                ("vllm", __version__),
                 ("torch", version("torch")),
                 ("dtype", settings.dtype),
                 ("device", current_platform.device_name),
