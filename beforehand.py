@@ -69,7 +69,7 @@ def refuse_foreign(name: str) -> None:
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 clean, 1 a check found something or verify failed, 2 wrong use or input, "
-    "4 a capability is missing, 70 a bug of ours. Every command takes --json.",
+    "3 stalled, 4 a capability is missing, 70 a bug of ours. Every command takes --json.",
 )
 @click.version_option(__version__, "--version", prog_name="beforehand")
 def cli() -> None:

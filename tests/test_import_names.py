@@ -21,8 +21,12 @@ def test_a_foreign_package_of_the_same_name_stops_the_command_with_a_clear_error
     foreign = tmp_path / "prereg"
     foreign.mkdir()
     (foreign / "__init__.py").write_text("")
-    command = f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {str(ROOT)!r}]; import beforehand; beforehand.main()"
-    done = subprocess.run([sys.executable, "-c", command, "prereg", "--help"], capture_output=True, text=True, check=False)
+    command = (
+        f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {str(ROOT)!r}]; import beforehand; beforehand.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", command, "prereg", "--help"], capture_output=True, text=True, check=False
+    )
     assert 2 == done.returncode
     assert "another distribution's package" in done.stderr
     assert "pipx" in done.stderr

@@ -54,7 +54,11 @@ def test_a_path_below_its_root_is_taken(tmp_path):
 def test_a_missing_file_is_named_with_the_mend():
     with pytest.raises(BeforehandError) as caught:
         read_bytes(Path("nowhere.json"), mend="make it")
-    assert ("does not exist", "nowhere.json", "make it") == (caught.value.what, caught.value.where, caught.value.mend)
+    assert ("does not exist", "nowhere.json", "make it") == (
+        caught.value.what,
+        caught.value.where,
+        caught.value.mend,
+    )
 
 
 def test_bytes_that_are_not_utf8_are_named():

@@ -37,7 +37,9 @@ def test_too_few_problems_say_that_no_gain_is_detectable():
     assert "none" == tables("--n", "30", "-d", "0.1")[2]["rows"][0][1]
 
 
-@pytest.mark.parametrize("arguments", [["--n", "0"], ["--n", "10", "--alpha", "1"], ["--n", "10", "-d", "0"], []])
+@pytest.mark.parametrize(
+    "arguments", [["--n", "0"], ["--n", "10", "--alpha", "1"], ["--n", "10", "-d", "0"], []]
+)
 def test_impossible_plans_are_wrong_use(arguments):
     assert 2 == CliRunner().invoke(power, arguments).exit_code
 

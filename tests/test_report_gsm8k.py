@@ -14,8 +14,15 @@ from pipeline.importing import Source, import_unit
 from report.build import build
 
 LOG = Path(__file__).resolve().parents[2] / "shared/data/gsm8k_openai_2021/example_model_solutions.jsonl"
-SYSTEMS = {"ft6": "6b_finetuning", "ver6": "6b_verification", "ft175": "175b_finetuning", "ver175": "175b_verification"}
-pytestmark = pytest.mark.skipif(not LOG.exists(), reason="the shared data folder with the public GSM8K file is absent")
+SYSTEMS = {
+    "ft6": "6b_finetuning",
+    "ver6": "6b_verification",
+    "ft175": "175b_finetuning",
+    "ver175": "175b_verification",
+}
+pytestmark = pytest.mark.skipif(
+    not LOG.exists(), reason="the shared data folder with the public GSM8K file is absent"
+)
 
 DESIGN = """format = "design/1"
 units = ["ft6.gsm8k.one"]
@@ -37,7 +44,9 @@ def aggregate(tmp_path_factory):
     study.mkdir()
     problems = "".join(f'{{"problem_id": "q{number}"}}\n' for number in range(1319)).encode()
     (study / "problems.jsonl").write_bytes(problems)
-    systems = "\n".join(f'[systems.{name}]\nmodel = {{ unrecorded = "an API model of 2021" }}' for name in SYSTEMS)
+    systems = "\n".join(
+        f'[systems.{name}]\nmodel = {{ unrecorded = "an API model of 2021" }}' for name in SYSTEMS
+    )
     endpoints = "\n".join(
         f'[endpoints.{name}]\nrole = "secondary"\nbaseline = "ft175"\ncandidate = "{candidate}"\nbenchmark = "gsm8k"\n'
         'protocol = "one"\nsampling = "main"\nmetric = { name = "solved_at_k", k = 1 }\n'
@@ -68,7 +77,9 @@ def aggregate(tmp_path_factory):
 def test_the_four_accuracies_come_out(aggregate):
     expected = {"ft6": 21.68, "ver6": 39.04, "ft175": 34.72, "ver175": 56.25}
     actual = {
-        name: round(100 * aggregate["units"][f"{name}.gsm8k.one"]["samplings"]["main"]["pass_at_k"][0]["value"], 2)
+        name: round(
+            100 * aggregate["units"][f"{name}.gsm8k.one"]["samplings"]["main"]["pass_at_k"][0]["value"], 2
+        )
         for name in SYSTEMS
     }
     assert expected == actual

@@ -10,7 +10,14 @@ from report.numbers import decimal, interval, p_phrase, p_value, percent, points
 
 @pytest.mark.parametrize(
     ("expected", "value", "decimals"),
-    [("11.3", 11.25, 1), ("0.3", 0.25, 1), ("−0.3", -0.25, 1), ("0.0", -0.04, 1), ("1,234.5", 1234.5, 1), ("3", 2.5, 0)],
+    [
+        ("11.3", 11.25, 1),
+        ("0.3", 0.25, 1),
+        ("−0.3", -0.25, 1),
+        ("0.0", -0.04, 1),
+        ("1,234.5", 1234.5, 1),
+        ("3", 2.5, 0),
+    ],
 )
 def test_rounding_is_half_away_from_zero_and_zero_has_no_sign(expected, value, decimals):
     assert expected == decimal(value, decimals)
