@@ -52,12 +52,19 @@ def prereg() -> None:
 @click.argument("study", type=FOLDER)
 @reporting
 def check(study: Path) -> Outcome:
-    """List everything that stands between the registration and its freeze."""
-    from prereg.check import check_registration  # noqa: PLC0415
+    """List everything that stands between the registration and its freeze, and what each primary endpoint can see."""
+    from prereg.check import examine  # noqa: PLC0415
+    from prereg.outlook import document, outlooks, printed  # noqa: PLC0415
 
-    findings = check_registration(study)
+    examination = examine(study)
+    findings = examination.findings
     text = f"{len(findings)} findings" if findings else "nothing is missing: the registration can be frozen"
-    return Outcome(text=text, findings=findings)
+    seen = outlooks(examination.design) if examination.design is not None else ()
+    return Outcome(
+        text="\n\n".join([*map(printed, seen), text]),
+        document={"primary": [document(one) for one in seen]},
+        findings=findings,
+    )
 
 
 @prereg.command()
@@ -87,6 +94,7 @@ def freeze(study: Path, acknowledge: str | None, succeeds: Path | None, url: str
 
     freezing = freeze_study(study, acknowledge=acknowledge, succeeds=succeeds)
     registration = freezing.registration
+    seen = _outlooks(registration.frozen_text)
     stamped = "owed"
     if url is not None:
         from prereg.timestamp import stamp  # noqa: PLC0415
@@ -95,6 +103,7 @@ def freeze(study: Path, acknowledge: str | None, succeeds: Path | None, url: str
     first = "finished an interrupted freeze" if freezing.finished_interrupted else "frozen"
     text = "\n".join(
         [
+            *(f"{printed}\n" for printed, _ in seen),
             f"{first} at {registration.frozen_at}",
             f"sha256 {registration.block_sha256}",
             f"pinned files: {len(registration.pinned)}",
@@ -103,6 +112,7 @@ def freeze(study: Path, acknowledge: str | None, succeeds: Path | None, url: str
         ]
     )
     document = {
+        "primary": [outlook for _, outlook in seen],
         "block_sha256": registration.block_sha256,
         "frozen_at": registration.frozen_at,
         "timestamp": stamped,
@@ -193,6 +203,15 @@ def hook_install(folder: Path) -> Outcome:
         [*(f"wrote {path}" for path in paths), "git commit --no-verify goes past it: let CI verify too"]
     )
     return Outcome(text=text, document={"hooks": [str(path) for path in paths]})
+
+
+def _outlooks(frozen_text: str) -> list[tuple[str, dict[str, object]]]:
+    """What each primary endpoint of a frozen block can see, for people and for `--json`."""
+    from prereg.outlook import document, outlooks, printed  # noqa: PLC0415
+    from prereg.plan import parse_block_design  # noqa: PLC0415
+
+    design = parse_block_design(frozen_text, where="the frozen block")
+    return [(printed(one), document(one)) for one in outlooks(design)]
 
 
 prereg.add_command(power)
