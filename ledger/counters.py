@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 from manifests.errors import BeforehandError, Finding
@@ -53,7 +53,8 @@ def read_counter_values(path: Path, field: str) -> tuple[Decimal, ...]:
                 for line in text.split("\n")
                 if line.strip()
             ]
-    except ValueError as err:
+    # A number beyond what Decimal holds, such as 1e9999999999999999999, is an InvalidOperation.
+    except (ValueError, RecursionError, InvalidOperation) as err:
         raise BeforehandError(f"is neither a JSON list nor JSON lines: {err}", where=str(path)) from err
     return tuple(
         _value(record, field, where=f"{path}, record {number}") for number, record in enumerate(records)

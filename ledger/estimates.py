@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from fractions import Fraction
 from types import MappingProxyType
 
 from ledger.formulas import FormulaError, compute, names, parse
 from ledger.plans import Plan, Stage
-from manifests.errors import Finding, FindingsError
+from manifests.errors import BeforehandError, Finding, FindingsError
 
 ENDS = ("low", "central", "high")
 _NOTHING: Mapping[str, Decimal] = MappingProxyType({})
@@ -100,7 +100,14 @@ def estimate(plan: Plan, *, price_of: PriceOf) -> Estimate:
 def rounded(value: Fraction, decimals: int) -> str:
     """A decimal for people, rounded half up from the exact value."""
     exponent = Decimal(1).scaleb(-decimals)
-    return str((Decimal(value.numerator) / Decimal(value.denominator)).quantize(exponent, ROUND_HALF_UP))
+    try:
+        return str((Decimal(value.numerator) / Decimal(value.denominator)).quantize(exponent, ROUND_HALF_UP))
+    except InvalidOperation as err:
+        raise BeforehandError(
+            f"comes to about 1e{len(str(abs(value.numerator // value.denominator))) - 1}, which is no estimate",
+            where="plan",
+            mend="look for an input or a factor of another size than was meant",
+        ) from err
 
 
 class _Model:

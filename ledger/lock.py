@@ -1,4 +1,4 @@
-"""One writer at a time: an advisory lock beside the ledger."""
+"""One writer at a time: an advisory lock beside a file that is only appended to, such as the ledger."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ WAIT_S = 60.0
 POLL_S = 0.002
 
 
-def lock_path(ledger_path: Path) -> Path:
+def lock_path(guarded: Path) -> Path:
     """The lock file; it holds nothing, stays behind, and does not belong under version control."""
-    return ledger_path.with_name(f".{ledger_path.name}.lock")
+    return guarded.with_name(f".{guarded.name}.lock")
 
 
 @contextmanager
-def locked(ledger_path: Path, *, wait_s: float = WAIT_S) -> Iterator[None]:
+def locked(guarded: Path, *, wait_s: float = WAIT_S) -> Iterator[None]:
     """No other process that locks appends while the block runs. The lock of a killed process is free at once.
 
     A file system without locks (some NFS mounts) is refused: a lock that only looks like one would let two
@@ -27,7 +27,7 @@ def locked(ledger_path: Path, *, wait_s: float = WAIT_S) -> Iterator[None]:
     """
     from filelock import FileLock, Timeout  # noqa: PLC0415 - 60 ms of imports that only an append needs
 
-    path = lock_path(ledger_path)
+    path = lock_path(guarded)
     lock = FileLock(path)
     try:
         with warnings.catch_warnings():
@@ -37,7 +37,7 @@ def locked(ledger_path: Path, *, wait_s: float = WAIT_S) -> Iterator[None]:
     except Timeout as err:
         raise BeforehandError(
             f"has been locked by another process for {wait_s:g} s",
-            where=str(ledger_path),
+            where=str(guarded),
             mend="wait for the other command to end, then run this one again; nothing was written",
         ) from err
     except (OSError, NotImplementedError, UserWarning) as err:

@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import cast
 
 from ledger.entries import Entry
-from ledger.money import ZERO, Billing, charge, shown, stored
+from ledger.money import ZERO, Billing, charge, plain, shown, stored
 from manifests.errors import Finding
 
 TIMED = ("seconds", "rate_usd_per_h", "rate_date", "billing")
@@ -49,10 +49,16 @@ class Standing:
     bookings: dict[tuple[str, int | None], int] = field(default_factory=dict)
     booked: dict[int, tuple[str, int | None, Decimal]] = field(default_factory=dict)
     reserved: dict[int, tuple[str, str, Decimal]] = field(default_factory=dict)
+    seconds: dict[int, Decimal] = field(default_factory=dict)
 
     def copy(self) -> Standing:
         """The same standing, to try rows on."""
-        return Standing(bookings=dict(self.bookings), booked=dict(self.booked), reserved=dict(self.reserved))
+        return Standing(
+            bookings=dict(self.bookings),
+            booked=dict(self.booked),
+            reserved=dict(self.reserved),
+            seconds=dict(self.seconds),
+        )
 
     def check(self, entry: Entry) -> tuple[Finding, ...]:
         """Everything that speaks against `entry` as the next row."""
@@ -67,6 +73,7 @@ class Standing:
         if entry.kind == "book":
             self.bookings.setdefault((entry.job_id, entry.attempt), entry.seq)
             self.booked[entry.seq] = (entry.job_id, entry.attempt, entry.amount_usd)
+            self.seconds[entry.seq] = entry.seconds or ZERO
         elif entry.kind == "reserve":
             self.reserved[entry.seq] = (entry.phase, entry.job_id, entry.amount_usd)
         elif entry.kind == "release" and entry.corrects_seq in self.reserved:
@@ -76,6 +83,7 @@ class Standing:
         elif entry.kind == "correct" and entry.corrects_seq in self.booked:
             job_id, attempt, amount = self.booked[entry.corrects_seq]
             self.booked[entry.corrects_seq] = (job_id, attempt, amount + entry.amount_usd)
+            self.seconds[entry.corrects_seq] += entry.seconds or ZERO
 
     def _reference_problems(self, entry: Entry) -> list[str]:
         if entry.kind == "book":
@@ -106,6 +114,9 @@ class Standing:
             return [f"corrects row {named} under another job or attempt than that row's"]
         if amount + entry.amount_usd < 0:
             return [f"would leave row {named} at {shown(amount + entry.amount_usd)} USD"]
+        seconds = self.seconds[named] + (entry.seconds or ZERO)
+        if seconds < 0:
+            return [f"would leave row {named} at {plain(seconds)} seconds"]
         return []
 
 

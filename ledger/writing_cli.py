@@ -26,6 +26,13 @@ UNITS = click.option(
 )
 
 
+def _named(_context: click.Context, _parameter: click.Parameter, text: str) -> str:
+    """Somebody is named; a blank decides nothing."""
+    if not text.strip():
+        raise click.BadParameter("name whose decision it is")
+    return text
+
+
 @click.command("cap")
 @STUDY
 @click.option(
@@ -34,7 +41,7 @@ UNITS = click.option(
     metavar="USD",
     help="The cap from now on; it replaces the earlier one of the same scope.",
 )
-@click.option("--by", "decided_by", required=True, help="Whose decision it is.")
+@click.option("--by", "decided_by", required=True, callback=_named, help="Whose decision it is.")
 @click.option("--scope", type=click.Choice(["study", "phase", "job"]), default="study", show_default=True)
 @PHASE
 @click.option("--job", "job_id", default="", help="With --scope job: this job; without it, each job.")

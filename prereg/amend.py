@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ledger.book import read_ledger
+from ledger.lock import locked
 from manifests.documents import parse_toml
 from manifests.errors import BeforehandError, FindingsError, NotInOrderError
 from manifests.files import read_bytes, write_atomically
@@ -49,11 +50,29 @@ def amend(
     limits: Limits | None = None,
     hub: HubListing | None = None,
 ) -> Amending:
-    """The amendment stands below the block and is sealed. Raises BeforehandError, and then nothing is written."""
+    """The amendment stands below the block and is sealed. Raises BeforehandError, and then nothing is written.
+
+    One process amends at a time. What an earlier one left half done is finished first.
+    """
     opened = Study.open(study)
+    with locked(study / FILE_NAME):
+        return _amend(opened, amendment, now=now, limits=limits, hub=hub)
+
+
+def _amend(
+    opened: Study,
+    amendment: Amendment,
+    *,
+    now: Callable[[], datetime],
+    limits: Limits | None,
+    hub: HubListing | None,
+) -> Amending:
+    study = opened.root
     chain = _chain_in_order(study)
-    if chain.seals and chain.seals[-1].id == amendment.id and amendment.id not in _written(opened):
-        return _finish(opened, chain.seals[-1])
+    if chain.seals and chain.seals[-1].id not in _written(opened):
+        finished = _finish(opened, chain.seals[-1])
+        if finished.seal.id == amendment.id:
+            return finished
     registration = read_registration(opened.freeze_record_path)
     block = find_block(read_bytes(opened.registration_path), where=opened.registration_path.name)
     effective = effective_design(block, chain.seals)

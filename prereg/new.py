@@ -39,6 +39,8 @@ def new_study(folder: Path, draft: Draft | None = None) -> tuple[Path, ...]:
             where=str(folder),
             mend="use a letter or digit, then lower-case letters, digits, _ or -, at most 48 in all",
         )
+    if any(parent.exists() and not parent.is_dir() for parent in folder.parents):
+        raise BeforehandError("lies below a file", where=str(folder), mend="name another folder")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise BeforehandError("exists and is not empty", where=str(folder), mend="name a new folder")
     title = name.replace("-", " ").replace("_", " ").capitalize()

@@ -27,7 +27,7 @@ SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 @click.option(
     "--n",
     "n_problems",
-    type=click.IntRange(1),
+    type=click.IntRange(1, 1_000_000),
     required=True,
     metavar="PROBLEMS",
     help="Problems, not samples: the problem is the unit of every test.",

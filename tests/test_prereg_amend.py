@@ -252,6 +252,20 @@ def test_killed_between_seal_and_text_the_same_command_finishes(study, monkeypat
     )
 
 
+def test_an_amendment_that_was_killed_is_finished_before_another_is_sealed(study, monkeypatch):
+    def killed(path, data):
+        if path.name == "PREREGISTRATION.md":
+            raise KeyboardInterrupt
+        path.write_bytes(data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(prereg.amend, "write_atomically", killed)
+        with pytest.raises(KeyboardInterrupt):
+            amended(study)
+    amended(study, id="A7")
+    assert (0, ["A1", "A7"]) == (verify(study).exit_code, [seal.id for seal in verify(study).seals])
+
+
 @pytest.fixture
 def thrice(study):
     for name in ("A1", "A2", "A3"):
@@ -421,3 +435,39 @@ def test_changed_rules_and_changed_benchmarks_touch_every_endpoint(study):
 def test_a_new_endpoint_is_an_amended_one(study):
     assert ("P2",) == amended(study, kind="change", design=STRICTER.replace("P1", "P2")).touches
     assert "amended-before-results" == effective(study).label("P2")
+
+
+def test_two_amendments_at_once_are_both_sealed(tmp_path):
+    import subprocess
+    import sys
+    from pathlib import Path
+
+    from study_factory import freeze_study, make_study
+
+    root = Path(__file__).resolve().parent.parent
+    study = make_study(tmp_path / "s")
+    freeze_study(study)
+    files = []
+    for number in (1, 2):
+        files.append(tmp_path / f"a{number}.toml")
+        files[-1].write_text(
+            f'id = "A{number}"\nkind = "disclosure"\nregistered = "x"\nnow = "y"\nreason = "z"\nseen = "nothing"\ntouches = ["P1"]\n'
+        )
+    commands = [
+        [sys.executable, str(root / "beforehand.py"), "prereg", "amend", str(study), str(file)]
+        for file in files
+    ]
+    running = [
+        subprocess.Popen(one, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for one in commands
+    ]
+    said = [one.communicate(timeout=120) for one in running]
+    assert [0, 0] == [one.returncode for one in running], said
+    assert 2 == len((study / "amendments.jsonl").read_bytes().splitlines())
+    done = subprocess.run(
+        [sys.executable, str(root / "beforehand.py"), "prereg", "verify", str(study)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "unchanged" in done.stdout
+    assert "has no seal" not in done.stdout
