@@ -9,9 +9,12 @@ import bz2
 import io
 import lzma
 import re
+import struct
 import zipfile
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from manifests.zipmembers import read_member
 
 HEAD_BYTES = 65_536
 MOST_INFLATED_BYTES = 64 * 2**20
@@ -46,7 +49,8 @@ GZIP, BZIP, XZ, ZIP, ZSTD = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"PK\x03\x04",
 class Contents:
     """What was recognised.
 
-    ids: problem ids as text; models: values of fields that name a model; units: unit ids; text: for searching statements.
+    ids: problem ids as text; models: values of fields that name a model; units: unit ids; text: for searching statements;
+    unread: why a part of it could not be looked at, empty when all was.
     """
 
     kind: str
@@ -55,6 +59,7 @@ class Contents:
     models: frozenset[str]
     units: frozenset[str]
     text: bytes
+    unread: str = ""
 
 
 def looks_like_data(head: bytes) -> bool:
@@ -157,24 +162,35 @@ def _textual(text: bytes) -> Contents | None:
 
 def _zipped(data: bytes) -> Contents | None:
     """A torch checkpoint, an Inspect log or zipped JSON: the members, joined, as far as the limit goes."""
+    stream = io.BytesIO(data)
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            names = archive.namelist()
-            if any(name.endswith("data.pkl") for name in names):
-                return _plain("checkpoint")
-            parts: list[bytes] = []
-            left = MOST_INFLATED_BYTES
-            for name in names:
-                with archive.open(name) as member:
-                    part = member.read(min(left, 2**22))
-                if _kind(part) is not None:
-                    parts.append(part)
-                left -= len(part)
-                if left <= 0:
-                    break
-    except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError, EOFError, zlib.error):
+        archive = zipfile.ZipFile(stream)
+    except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError, struct.error):
         return None
-    return _textual(b"\n".join(parts)) if parts else None
+    members = [info for info in archive.infolist() if not info.is_dir()]
+    if any(info.filename.endswith("data.pkl") for info in members):
+        return _plain("checkpoint")
+    parts: list[bytes] = []
+    left = MOST_INFLATED_BYTES
+    n_unread = 0
+    for info in members:
+        try:
+            part = read_member(stream, info, most=min(left, 2**22), archive=archive)
+        except zipfile.BadZipFile:
+            n_unread += 1
+            continue
+        if _kind(part) is not None:
+            parts.append(part)
+        left -= len(part)
+        if left <= 0:
+            break
+    found = _textual(b"\n".join(parts)) if parts else None
+    if not n_unread:
+        return found
+    return replace(
+        found or _plain("unreadable archive"),
+        unread=f"{n_unread} of {len(members)} members cannot be unpacked",
+    )
 
 
 def _parquet(data: bytes) -> Contents | None:

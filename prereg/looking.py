@@ -18,7 +18,7 @@ from manifests.study import Study
 from prereg.contents import Contents, looks_like_data, recognise
 from prereg.design import Design
 from prereg.git import GitError, Repository
-from prereg.search import Limits, Search, Sighting, search_folder
+from prereg.search import Limits, Search, Sighting, few, search_folder
 from prereg.systems import HubModel, LocalModel
 from prereg.witness import UNKNOWN_SYSTEM, Found, Place, Witness
 
@@ -55,16 +55,21 @@ def look(
     """Every place looked at and everything found there, by content."""
     limits = limits or Limits()
     traces = {name: _traces(study.root / one.problems) for name, one in design.benchmarks.items()}
-    pinned = frozenset((study.root / file.path).resolve() for file in design.named_files())
-    searches = [search_folder(study.root, name="study", limits=limits, skip=pinned, clock=clock)]
+    # What `pinned` lists is looked at like any other file: nothing keeps rows with verdicts out of it.
+    inputs = frozenset(
+        (study.root / file.path).resolve()
+        for file in design.named_files()
+        if not file.place.startswith("pinned.")
+    )
+    searches = [search_folder(study.root, name="study", limits=limits, skip=inputs, clock=clock)]
     searches += [
-        search_folder(study.root / root, name=f"data root {root}", limits=limits, skip=pinned, clock=clock)
+        search_folder(study.root / root, name=f"data root {root}", limits=limits, skip=inputs, clock=clock)
         for root in study.config.data_roots
     ]
     seen = {sighting.sha256 for search in searches for sighting in search.sightings}
     problem_sets = {one.sha256 for one in design.benchmarks.values()}
     searches.append(_search_history(study.root, limits, seen | problem_sets, clock))
-    searches.append(_search_hub(hub))
+    searches.append(_search_hub(hub, study))
     found = [
         one
         for search in searches
@@ -172,13 +177,18 @@ def _search_history(root: Path, limits: Limits, known: set[str], clock: Callable
         if len(small) < len(blobs):
             notes.append(f"{len(blobs) - len(small)} files over {limits.bytes_per_file} bytes were not read")
         sightings = []
+        unread: list[str] = []
         count = 0
         for blob, data in repository.contents(small[: limits.files]):
             if clock() > deadline:
                 break
             count += 1
             contents = recognise(data) if looks_like_data(data) else None
-            if contents is not None and (digest := sha256_bytes(data)) not in known:
+            if contents is None:
+                continue
+            if contents.unread:
+                unread.append(f"not read to the end: {blob.path} ({contents.unread})")
+            if (digest := sha256_bytes(data)) not in known:
                 sightings.append(Sighting(path=blob.path, bytes=blob.bytes, sha256=digest, contents=contents))
     except GitError as err:
         return Search(
@@ -188,14 +198,19 @@ def _search_history(root: Path, limits: Limits, known: set[str], clock: Callable
         notes.append(
             f"{len(small) - count} files were not read: stopped after {count} files or {limits.seconds:.0f} s"
         )
+    notes += unread
     state = "read in part" if notes else "read"
-    place = Place(name="git history", state=state, files=count, note="; ".join(notes))
+    place = Place(name="git history", state=state, files=count, note="; ".join(few(notes)))
     return Search(place=place, sightings=tuple(sightings))
 
 
-def _search_hub(hub: HubListing | None) -> Search:
+def _search_hub(hub: HubListing | None, study: Study) -> Search:
     if hub is None:
-        place = Place(name="Hub", state="not looked at", files=0, note="no Hub store is configured")
+        store = study.hub_repo
+        note = (
+            "no Hub store is configured" if store is None else f"the store {store} is not read at the freeze"
+        )
+        place = Place(name="Hub", state="not looked at", files=0, note=note)
         return Search(place=place, sightings=())
     files = hub.data_files()
     sightings = [
@@ -203,9 +218,12 @@ def _search_hub(hub: HubListing | None) -> Search:
         for path, data in files
         if (contents := recognise(data)) is not None
     ]
-    return Search(
-        place=Place(name="Hub", state="read", files=len(files), note=""), sightings=tuple(sightings)
-    )
+    unread = [
+        f"not read to the end: {one.path} ({one.contents.unread})" for one in sightings if one.contents.unread
+    ]
+    state = "read in part" if unread else "read"
+    place = Place(name="Hub", state=state, files=len(files), note="; ".join(few(unread)))
+    return Search(place=place, sightings=tuple(sightings))
 
 
 def _look_into_ledger(study: Study, design: Design) -> tuple[Place, tuple[Found, ...]]:

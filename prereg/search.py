@@ -74,7 +74,7 @@ def search_folder(
             sightings.append(sighting)
     partly = any(not note.startswith("not entered: .git") for note in notes)
     place = Place(
-        name=name, state="read in part" if partly else "read", files=count, note="; ".join(_few(notes))
+        name=name, state="read in part" if partly else "read", files=count, note="; ".join(few(notes))
     )
     return Search(place=place, sightings=tuple(sorted(sightings, key=lambda one: one.path)))
 
@@ -119,6 +119,8 @@ def _sight(path: Path, root: Path, limits: Limits, notes: list[str]) -> Sighting
     contents = recognise(data)
     if contents is None:
         return None
+    if contents.unread:
+        notes.append(f"not read to the end: {_relative(path, root)} ({contents.unread})")
     whole = len(data) == status.st_size
     digest = sha256_bytes(data) if whole else sha256_file(path)
     return Sighting(path=_relative(path, root), bytes=status.st_size, sha256=digest, contents=contents)
@@ -128,6 +130,7 @@ def _relative(path: Path, root: Path) -> str:
     return path.relative_to(root).as_posix().encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _few(notes: list[str], most: int = 12) -> list[str]:
+def few(notes: list[str], most: int = 12) -> list[str]:
+    """The first notes, none twice, and how many more there are."""
     unique = list(dict.fromkeys(notes))
     return unique if len(unique) <= most else [*unique[:most], f"and {len(unique) - most} more"]

@@ -325,3 +325,59 @@ def test_the_problem_files_themselves_are_no_data(tmp_path):
     assert [] == seen(study)
     put(study, "copy", problems + lines({"problem_id": "p3", "text": "6", "ok": True}))
     assert [("copy", "rows", ("?.toy",))] == seen(study)
+
+
+def test_rows_that_the_design_pins_are_found_like_any_others(tmp_path):
+    study = make_study(tmp_path)
+    put(study, "rows.jsonl", lines(ROW))
+    plan = (study / "PREREGISTRATION.md").read_text()
+    put(
+        study,
+        "PREREGISTRATION.md",
+        plan.replace('format = "design/1"', 'format = "design/1"\npinned = ["rows.jsonl"]', 1).encode(),
+    )
+    assert ("rows.jsonl",) == load_design(study / "PREREGISTRATION.md").pinned
+    assert [("rows.jsonl", "rows", ("?.toy",))] == seen(study)
+    with pytest.raises(FindingsError, match="exist already"):
+        freeze(study)
+
+
+def packed_with_zstd(name, data):
+    """A zip archive with one member that is packed as Inspect packs it: stored, and its method said to be 93."""
+    stored = bytearray(zipped(**{name: pa.compress(data, codec="zstd", asbytes=True)}))
+    directory = stored.rindex(b"PK\x01\x02")
+    for at in (8, directory + 10):
+        stored[at : at + 2] = (93).to_bytes(2, "little")
+    for at in (22, directory + 24):
+        stored[at : at + 4] = len(data).to_bytes(4, "little")
+    return bytes(stored)
+
+
+def test_an_inspect_log_packed_with_zstd_is_found(tmp_path):
+    study = make_study(tmp_path)
+    sample = json.dumps({"id": "p3", "epoch": 1, "output": {"completion": "6"}, "scores": {"match": {}}})
+    put(study, "log.eval", packed_with_zstd("samples/p3_epoch_1.json", sample.encode()))
+    assert [("log.eval", "rows", ("?.toy",))] == seen(study)
+
+
+def test_an_archive_whose_members_cannot_be_unpacked_is_named(tmp_path):
+    study = make_study(tmp_path)
+    locked = bytearray(zipped(**{"samples/1.json": json.dumps(ROW)}))
+    directory = locked.rindex(b"PK\x01\x02")
+    locked[6] |= 1  # says that it is encrypted
+    locked[directory + 8] |= 1
+    put(study, "log.eval", bytes(locked))
+    witness = looked(study)
+    place = next(place for place in witness.places if place.name == "study")
+    assert ("read in part", "not read to the end: log.eval (1 of 1 members cannot be unpacked)") == (
+        place.state,
+        place.note,
+    )
+    assert () == witness.found
+
+
+def test_a_store_that_is_not_read_is_named(tmp_path):
+    study = make_study(tmp_path)
+    put(study, "study.toml", b'name = "toy"\ntitle = "Toy"\nstore = { hub = "someone/rows" }\n')
+    hub = next(place for place in looked(study).places if place.name == "Hub")
+    assert ("not looked at", "the store someone/rows is not read at the freeze") == (hub.state, hub.note)

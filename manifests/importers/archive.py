@@ -7,16 +7,13 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-import pyarrow as pa
-
 from manifests.errors import BeforehandError
+from manifests.zipmembers import read_member
 
 MEMBER_BYTES = 512 * 1024**2
 """Most bytes a member may have unpacked."""
 RATIO, RATIO_FROM_BYTES = 200, 16 * 1024**2
 """A member above RATIO_FROM_BYTES may be at most this many times its packed size: text packs 5 to 30 times, a bomb 1,000."""
-ZSTD = 93
-LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +29,7 @@ class Archive:
         try:
             with zipfile.ZipFile(path) as archive:
                 members = tuple(info for info in archive.infolist() if not info.is_dir())
-        except (zipfile.BadZipFile, OSError, struct.error) as err:
+        except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError, struct.error) as err:
             raise BeforehandError(
                 f"is no readable zip archive: {err}",
                 where=str(path),
@@ -41,6 +38,8 @@ class Archive:
         names = [info.filename for info in members]
         for info in members:
             name = PurePosixPath(info.filename)
+            if not name.parts:
+                raise _refused(path, info, "has a name of no file")
             if name.is_absolute() or ".." in name.parts or "\\" in info.filename or ":" in name.parts[0]:
                 raise _refused(path, info, "has a name that leaves its archive")
             if names.count(info.filename) > 1:
@@ -60,26 +59,13 @@ class Archive:
         """A member's bytes, at most as many as the table of contents promises; KeyError for an unknown name."""
         info = {member.filename: member for member in self.members}[name]
         try:
-            data = self._zstd(info) if info.compress_type == ZSTD else self._plain(info)
-        except (zipfile.BadZipFile, NotImplementedError, OSError, EOFError, pa.ArrowException) as err:
+            with self.path.open("rb") as stream:
+                data = read_member(stream, info, most=info.file_size + 1)
+        except (zipfile.BadZipFile, OSError) as err:
             raise _refused(self.path, info, f"cannot be unpacked: {err}") from err
         if len(data) != info.file_size:
             raise _refused(self.path, info, f"unpacks to other than its {info.file_size} bytes")
         return data
-
-    def _plain(self, info: zipfile.ZipInfo) -> bytes:
-        with zipfile.ZipFile(self.path) as archive, archive.open(info) as stream:
-            return stream.read(info.file_size + 1)
-
-    def _zstd(self, info: zipfile.ZipInfo) -> bytes:
-        """Python 3.11 has no zstd; Arrow does."""
-        with self.path.open("rb") as stream:
-            stream.seek(info.header_offset)
-            header = LOCAL_HEADER.unpack(stream.read(LOCAL_HEADER.size))
-            stream.seek(header[-2] + header[-1], 1)
-            packed = stream.read(info.compress_size)
-        with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as unpacked:
-            return bytes(unpacked.read(info.file_size + 1))
 
 
 def _refused(path: Path, info: zipfile.ZipInfo, what: str) -> BeforehandError:
