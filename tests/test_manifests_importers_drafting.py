@@ -1,6 +1,7 @@
 """`new --from LOG`: what logs tell becomes a design, what they do not tell is left to fill in."""
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,32 @@ def test_logs_that_ask_different_things_under_one_id_are_no_benchmark(tmp_path):
     logs = [log(tmp_path, "before"), log(tmp_path, "after", question="other")]
     with pytest.raises(BeforehandError, match="stands for another text"):
         draft_design(logs)
+
+
+def lm_eval_run(folder, revision):
+    """A copy of a log of lm-eval whose results name the revision."""
+    folder.mkdir()
+    samples = next((DATA / "lm_eval").glob("*choice*"))
+    (folder / samples.name).write_bytes(samples.read_bytes())
+    results = json.loads(next((DATA / "lm_eval").glob("results*")).read_text())
+    results |= {"model_name": "org/model", "config": {**results["config"], "model_sha": revision}}
+    (folder / "results.json").write_text(json.dumps(results))
+    return [folder / samples.name, folder / "results.json"]
+
+
+def test_two_revisions_of_one_model_are_two_systems(tmp_path):
+    first, second = lm_eval_run(tmp_path / "a", "a" * 40), lm_eval_run(tmp_path / "b", "b" * 40)
+    fence = draft_design([first[0], second[0], first[1], second[1]]).fence
+    for name, letter in (("model", "a"), ("model-2", "b")):
+        assert f'[systems.{name}]\nmodel = {{ repo = "org/model", revision = "{letter * 40}" }}\n' in fence
+    assert 'candidate = { system = "model-2", protocol = "main" }' in fence
+
+
+def test_any_name_of_a_model_gives_toml(tmp_path):
+    path = tmp_path / "log.json"
+    data = (DATA / "inspect/adding.json").read_text()
+    path.write_text(data.replace('"mockllm/model"', '"tiny \U0001f600 \\u007f \\ud800"'))
+    systems = tomllib.loads(draft_design([path]).fence)["systems"]
+    assert ["the log calls it tiny \U0001f600 ⟨U+007F⟩ ? and gives no revision"] == [
+        system["model"]["unrecorded"] for system in systems.values()
+    ]

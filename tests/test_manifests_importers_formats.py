@@ -14,7 +14,7 @@ from manifests.errors import BeforehandError, FindingsError
 from manifests.importers.archive import Archive
 from manifests.importers.headlines import differing_headlines
 from manifests.importers.mapping import RowMap
-from manifests.importers.reading import Defaults
+from manifests.importers.reading import Defaults, Headline
 from manifests.importers.recognition import recognise
 from manifests.rows import SCHEMA
 
@@ -45,7 +45,7 @@ def test_a_sample_of_inspect_that_died_keeps_its_row_and_its_place_in_the_denomi
     assert ("p3", 1, "error", ["infra:RuntimeError('server went away')"]) == (
         dead["problem_id"], dead["sample_idx"], dead["finish_reason"], dead["reasons"],
     )  # fmt: skip
-    assert (12, "inspect@1", 3) == (table.num_rows, reading.importer, reading.facts.n_samples)
+    assert (12, "inspect@2", 3) == (table.num_rows, reading.importer, reading.facts.n_samples)
     assert differing_headlines(reading.facts.headlines, table) == (
         "headline differs: the source says accuracy = 0.625, which leaves out 1 of 12 rows: they have no verdict",
     )
@@ -303,7 +303,7 @@ def test_a_log_of_another_shape_is_wrong_input_and_no_bug(tmp_path, old, new):
     data = (DATA / "inspect/adding.json").read_bytes()
     assert old in data
     path.write_bytes(data.replace(old, new))
-    with pytest.raises(BeforehandError, match="does not have the shape that inspect@1 expects"):
+    with pytest.raises(BeforehandError, match="does not have the shape that inspect@2 expects"):
         read(path)
 
 
@@ -411,3 +411,103 @@ def test_game24_logs_read_through_a_map(name, correct, solved, n):
         row["problem_id"] for row in table.select(["problem_id", "correct"]).to_pylist() if row["correct"]
     }
     assert (100 * n, solved) == (table.num_rows, len(hits))
+
+
+# --- what a foreign log must not be taken to say
+
+
+def test_lm_eval_s_filter_none_is_no_extractor_of_ours():
+    _, table = read(next((DATA / "lm_eval").glob("*choice*")))
+    assert ({None}, 1) == (set(table["extractor"].to_pylist()), sum(verdicts(table)))
+
+
+def inspect_log(path, *scores, scorers=("match", "other")):
+    log = {
+        "version": 2, "status": "success", "plan": {},
+        "eval": {"task": "t", "model": "m", "scorers": [{"name": name} for name in scorers]},
+        "samples": [{"id": f"p{i}", "epoch": 1, "scores": one} for i, one in enumerate(scores)],
+    }  # fmt: skip
+    path.write_text(json.dumps(log, indent=1))
+    return path
+
+
+def test_where_the_chosen_scorer_is_silent_another_s_verdict_is_not_taken(tmp_path):
+    right, wrong = {"value": "C"}, {"value": "I"}
+    path = inspect_log(tmp_path / "log.json", {"match": wrong, "other": right}, {"other": right}, {})
+    assert [False, None, None] == verdicts(read(path)[1])
+
+
+def test_the_only_score_of_the_only_scorer_is_taken_whatever_its_name(tmp_path):
+    right = {"value": "C"}
+    path = inspect_log(tmp_path / "log.json", {"match1": right}, {"a": right, "b": right}, scorers=["match"])
+    assert [True, None] == verdicts(read(path)[1])
+
+
+def test_a_headline_that_is_no_number_agrees_with_nothing(tmp_path):
+    path = jsonl(tmp_path / "log.jsonl", {"id": "a", "ok": True})
+    (sentence,) = differing_headlines([Headline(name="accuracy", value=float("nan"))], read(path)[1])
+    assert "accuracy = nan, 1 of 1 judged rows are correct" in sentence
+
+
+def test_a_csv_with_one_column_name_twice_is_refused(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("id,ok,ok\na,True,False\n")
+    with pytest.raises(BeforehandError, match="has the column 'ok' 2 times"):
+        read(path)
+
+
+# --- bad input is said to be bad, and is no crash
+
+
+def test_a_member_without_a_name_of_a_file_is_refused(tmp_path):
+    with pytest.raises(BeforehandError, match="has a name of no file"):
+        Archive.open(archive(tmp_path, (".", b"{}")))
+
+
+@pytest.mark.parametrize(
+    ("at", "change"),
+    [("data", lambda byte: byte ^ 0xFF), ("flags", lambda byte: byte | 1)],
+    ids=["damaged", "encrypted"],
+)
+def test_a_member_that_cannot_be_unpacked_is_refused(tmp_path, at, change):
+    path = archive(tmp_path, ("samples/1.json", bytes(range(256)) * 40))
+    data = bytearray(path.read_bytes())
+    directory = data.rindex(b"PK\x01\x02")
+    start = data.rindex(b"PK\x03\x04", 0, directory)
+    for place in (start + 6, directory + 8) if at == "flags" else range(start + 44, start + 60):
+        data[place] = change(data[place])
+    path.write_bytes(bytes(data))
+    with pytest.raises(BeforehandError, match="cannot be unpacked"):
+        Archive.open(path).read("samples/1.json")
+
+
+def test_a_zstd_member_that_is_cut_in_its_header_is_refused(tmp_path):
+    path = tmp_path / "log.eval"
+    data = bytearray((DATA / "inspect/adding.eval").read_bytes())
+    info = Archive.open(DATA / "inspect/adding.eval").members[-1]
+    data[info.header_offset + 26 : info.header_offset + 28] = b"\xff\xff"  # the length of its name
+    path.write_bytes(bytes(data))
+    with pytest.raises(BeforehandError, match=r"cannot be unpacked|unpacks to other than"):
+        Archive.open(path).read(info.filename)
+
+
+def test_seconds_beyond_any_float_are_refused_with_their_place(tmp_path):
+    path = jsonl(tmp_path / "log.jsonl", {"id": "a", "ok": True, "s": 10**400})
+    with pytest.raises(FindingsError, match=r"log\.jsonl:1 verify_s: .* is no number of seconds"):
+        read(path, row_map={"columns": {"problem_id": "id", "correct": "ok", "verify_s": "s"}})
+
+
+def test_a_counter_beyond_any_float_is_passed_over(tmp_path):
+    path = tmp_path / "log.json"
+    rows = [{"id": i, "ok": True, "so_far": cost} for i, cost in enumerate([1, 10**400, 2])]
+    path.write_text(json.dumps(rows, indent=1))
+    assert () == read(path)[0].facts.deviations
+
+
+def test_a_headline_beyond_any_float_is_a_log_of_another_shape(tmp_path):
+    path = inspect_log(tmp_path / "log.json", {"match": {"value": "C"}})
+    log = json.loads(path.read_text())
+    log["results"] = {"scores": [{"name": "match", "metrics": {"accuracy": {"value": 10**400}}}]}
+    path.write_text(json.dumps(log, indent=1))
+    with pytest.raises(BeforehandError, match="does not have the shape"):
+        read(path)

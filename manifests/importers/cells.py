@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -78,7 +78,7 @@ def _finish_reason(value: Any) -> str | None:  # noqa: ANN401
 def _seconds(value: Any) -> float | None:  # noqa: ANN401
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= sys.float_info.max:
         raise ValueError(f"{_shown(value)} is no number of seconds")
     return float(value)
 

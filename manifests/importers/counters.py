@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -43,4 +44,6 @@ def _paths(value: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tu
 def _value(value: Any, path: tuple[str, ...]) -> float | None:  # noqa: ANN401 - foreign JSON
     for name in path:
         value = value.get(name) if isinstance(value, Mapping) else None
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if abs(value) <= sys.float_info.max else None

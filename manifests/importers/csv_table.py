@@ -67,6 +67,13 @@ def _entries(path: Path) -> Iterator[Entry]:
         number = 0
         try:
             header = next(reader, [])
+            repeated = next((name for name in header if name and header.count(name) > 1), None)
+            if repeated is not None:
+                raise BeforehandError(
+                    f"has the column {repeated!r} {header.count(repeated)} times",
+                    where=str(path),
+                    mend="give each column a name of its own: which of them is meant cannot be told",
+                )
             for number, cells in enumerate((record for record in reader if record), start=1):
                 if len(cells) != len(header):
                     raise BeforehandError(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from manifests.digests import sha256_bytes
 from manifests.errors import BeforehandError
 from manifests.importers.reading import NO_PLAN, LogFacts, Reading
 from manifests.importers.recognition import recognise
+from manifests.text import printable
 
 COLUMNS = ("sampling", "problem_id", "sample_idx", "cap_tokens")
 HUB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -50,6 +52,7 @@ def draft_design(paths: Sequence[Path]) -> Draft:
     logs = [_summary(log.read(defaults=NO_PLAN)) for log in recognise(paths)]
     if not logs:
         raise BeforehandError("no log was named", where="--from")
+    logs = _named_apart(logs)
     files, benchmarks = [], []
     for name in dict.fromkeys(log.benchmark for log in logs):
         data, n = _problem_file([log for log in logs if log.benchmark == name])
@@ -82,6 +85,27 @@ def _summary(reading: Reading) -> LogSummary:
         samplings=tuple(sorted(_samplings(rows))),
         cap_tokens=caps[0] if caps else reading.facts.cap_tokens,
     )
+
+
+def _named_apart(logs: Sequence[LogSummary]) -> list[LogSummary]:
+    """Models that the logs tell apart, by name or revision, have system names of their own: the second is NAME-2."""
+    names: dict[tuple[str, str | None, str | None], str] = {}
+    taken = {log.system for log in logs}
+    for log in logs:
+        told = (log.system, log.facts.system, log.facts.revision)
+        if told in names:
+            continue
+        if log.system not in names.values():
+            names[told] = log.system
+            continue
+        number = next(n for n in count(2) if _numbered(log.system, n) not in taken)
+        names[told] = _numbered(log.system, number)
+        taken.add(names[told])
+    return [replace(log, system=names[log.system, log.facts.system, log.facts.revision]) for log in logs]
+
+
+def _numbered(name: str, number: int) -> str:
+    return f"{name[:44]}-{number}"
 
 
 def _samplings(rows: pa.Table) -> Iterator[tuple[str, int]]:
@@ -119,7 +143,7 @@ def _system(name: str, logs: Sequence[LogSummary]) -> list[str]:
     return [
         f"[systems.{name}]",
         "# FILL: repo and revision (40 hex digits), or leave this where none was recorded",
-        f"model = {{ unrecorded = {json.dumps(words + ' and gives no revision')} }}",
+        f"model = {{ unrecorded = {_quoted(words + ' and gives no revision')} }}",
         "",
     ]  # fmt: skip
 
@@ -130,15 +154,14 @@ def _protocol(log: LogSummary) -> tuple[str, ...]:
         f"{key} = {float(value)}" for key, value in (("temperature", facts.temperature), ("top_p", facts.top_p)) if value is not None
     ]  # fmt: skip
     samplings = [
-        f"sampling.{name} = {{ {', '.join([f'samples = {count}', *settings])} }}"
-        for name, count in log.samplings
+        f"sampling.{name} = {{ {', '.join([f'samples = {n}', *settings])} }}" for name, n in log.samplings
     ]
     cap = (
         "cap_tokens = 0  # FILL: the log does not say it"
         if log.cap_tokens is None
         else f"cap_tokens = {log.cap_tokens}"
     )
-    verifier = f'verifier = {{ kind = "imported", scorer = {json.dumps(facts.verifier)} }}'
+    verifier = f'verifier = {{ kind = "imported", scorer = {_quoted(facts.verifier or "")} }}'
     unknown = "# FILL: who judged; the log does not say it"
     return (cap, verifier if facts.verifier else unknown, *samplings)
 
@@ -180,7 +203,7 @@ def _endpoint(logs: Sequence[LogSummary]) -> list[str]:
 def _said(logs: Sequence[LogSummary]) -> Iterator[str]:
     yield "these logs are older than the plan: what is computed from them is retrospective"
     for log in logs:
-        yield f"{log.file}: {log.system} on {log.benchmark}, {len(log.problem_ids)} problems, samplings {', '.join(f'{name} {count}' for name, count in log.samplings)}"
+        yield f"{log.file}: {log.system} on {log.benchmark}, {len(log.problem_ids)} problems, samplings {', '.join(f'{name} {n}' for name, n in log.samplings)}"
         yield from (f"{log.file}: {sentence}" for sentence in log.facts.deviations)
     sizes = {
         log.benchmark: {len(other.problem_ids) for other in logs if other.benchmark == log.benchmark}
@@ -189,6 +212,11 @@ def _said(logs: Sequence[LogSummary]) -> Iterator[str]:
     for name, counts in sizes.items():
         if len(counts) > 1:
             yield f"{name}: its logs have from {min(counts)} to {max(counts)} problems; n counts all of them"
+
+
+def _quoted(text: str) -> str:
+    """Foreign text as a TOML string. TOML refuses DEL and JSON's pairs of surrogates, which json.dumps would write."""
+    return json.dumps(printable(text), ensure_ascii=False)
 
 
 def _slug(text: str) -> str:

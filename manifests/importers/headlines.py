@@ -42,7 +42,8 @@ def _difference(headline: Headline, rows: pa.Table) -> str | None:
         return f"it holds {rows.num_rows} rows"
     if not judged:
         return "no row has a verdict"
-    if min(abs(mean - headline.value) for mean in (correct / judged, _mean_over_problems(rows))) > TOLERANCE:
+    means = (correct / judged, _mean_over_problems(rows))
+    if not any(abs(mean - headline.value) <= TOLERANCE for mean in means):  # so that NaN agrees with nothing
         return f"{correct} of {judged} judged rows are correct ({correct / judged:.4f})"
     if judged < rows.num_rows:
         return f"which leaves out {rows.num_rows - judged} of {rows.num_rows} rows: they have no verdict"

@@ -15,7 +15,7 @@ from manifests.importers.mapping import RowMap
 from manifests.importers.reading import Defaults, Headline, LogFacts, Part, Reading, Tally
 from manifests.rows import INFRASTRUCTURE
 
-NAME = "inspect@1"
+NAME = "inspect@2"
 FINISH = {
     "stop": "stop", "tool_calls": "stop", "content_filter": "stop", "max_tokens": "length", "model_length": "length",
 }  # fmt: skip
@@ -56,7 +56,9 @@ class InspectImporter:
         scorer, others = _scorers(header)
         tally = Tally()
         facts = _facts(header, scorer, others)
-        rows = (_row(sample, size, scorer, place, defaults, facts) for sample, size, place in samples)
+        rows = (
+            _row(sample, size, (scorer, others), place, defaults, facts) for sample, size, place in samples
+        )
         return Reading(
             importer=NAME,
             files=(path,),
@@ -106,13 +108,17 @@ def _scorers(header: dict[str, Any]) -> tuple[str | None, list[str]]:
 
 
 def _row(
-    sample: dict[str, Any], size: int, scorer: str | None, place: str, defaults: Defaults, facts: LogFacts
+    sample: dict[str, Any],
+    size: int,
+    scorers: tuple[str | None, Sequence[str]],
+    place: str,
+    defaults: Defaults,
+    facts: LogFacts,
 ) -> RawRow:
     output = sample.get("output") or {}
     choice: dict[str, Any] = next(iter(output.get("choices") or []), {})
     usage = output.get("usage") or {}
-    scores = sample.get("scores") or {}
-    score: dict[str, Any] = scores.get(scorer) or next(iter(scores.values()), {})
+    score = _score(sample.get("scores") or {}, *scorers)
     error = sample.get("error")
     value = None if error else score.get("value")
     epoch = sample.get("epoch", 1)
@@ -133,6 +139,14 @@ def _row(
         reasons=_reasons(sample, choice),
         statement=_text(sample.get("input")),
     )
+
+
+def _score(scores: dict[str, Any], scorer: str | None, others: Sequence[str]) -> dict[str, Any]:
+    """The chosen scorer's score; where it is silent, another's is taken only if there was one scorer and one score."""
+    if scorer in scores:
+        return scores[scorer] or {}
+    sole = scorer is not None and not others and len(scores) == 1
+    return next(iter(scores.values())) if sole else {}
 
 
 def _reasons(sample: dict[str, Any], choice: dict[str, Any]) -> tuple[str, ...]:

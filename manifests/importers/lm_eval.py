@@ -100,7 +100,8 @@ def _row(line: JsonLine, path: Path, chosen: _Choice, defaults: Defaults, facts:
         max_tokens=facts.cap_tokens,
         completion=responses[0][0] if generated and responses[0] else None,
         answer=filtered[0] if isinstance(filtered[0], str) else None,
-        extractor=chosen.filter,
+        # lm-eval's filter `none` leaves the answer as it is; our extractor `none` says that there is no answer.
+        extractor=None if chosen.filter == "none" else chosen.filter,
         correct=value.get(chosen.metric),
         statement=_prompt(value.get("arguments")),
     )

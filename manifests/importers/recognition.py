@@ -33,7 +33,7 @@ BY_MAP: tuple[Importer, ...] = (JsonlImporter(), JsonDocumentImporter(), CsvImpo
 """These read anything of their container through a map; a map that is given always means one of them."""
 
 
-MISSHAPEN = (TypeError, AttributeError, KeyError, IndexError, UnicodeDecodeError)
+MISSHAPEN = (TypeError, AttributeError, KeyError, IndexError, UnicodeDecodeError, OverflowError)
 """What reaching into a foreign object raises where it is not built as expected."""
 
 
