@@ -41,7 +41,9 @@ def parse_toml(data: bytes, *, where: str) -> dict[str, object]:
     """Parse TOML; the error names line and column."""
     try:
         return tomllib.loads(decode_utf8(data, where=where))
-    except tomllib.TOMLDecodeError as err:
+    except RecursionError as err:
+        raise BeforehandError("is nested too deeply to be read", where=where) from err
+    except ValueError as err:  # TOMLDecodeError, or a number of more digits than Python reads
         raise BeforehandError(f"is not TOML: {err}", where=where) from err
 
 
@@ -58,6 +60,8 @@ def validate_mapping(model: type[Model], raw: dict[str, object], *, where: str) 
         return model.model_validate_json(json.dumps(raw, default=_refuse_date))
     except ValidationError as err:
         raise FindingsError("does not have the expected shape", findings_of(err), where=where) from err
+    except (RecursionError, ValueError) as err:
+        raise BeforehandError(f"cannot be taken: {err}", where=where) from err
     except TypeError as err:
         raise BeforehandError(str(err), where=where, mend="write dates and times as quoted strings") from err
 

@@ -6,7 +6,6 @@ import os
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from manifests.errors import BeforehandError
-from manifests.text import printable as printable  # noqa: PLC0414 - moved
 
 
 def write_atomically(path: Path, data: bytes) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from manifests.errors import BeforehandError
-from manifests.files import decode_utf8, read_bytes, write_atomically
+from manifests.files import decode_utf8, read_bytes
 
 
 def dump_json(value: object) -> bytes:
@@ -23,6 +23,8 @@ def parse_json(data: bytes, *, where: str) -> object:
             object_pairs_hook=_refuse_duplicates,
             parse_constant=_refuse_constant,
         )
+    except RecursionError as err:
+        raise BeforehandError("is nested too deeply to be read", where=where) from err
     except ValueError as err:
         raise BeforehandError(f"is not the JSON that beforehand writes: {err}", where=where) from err
 
@@ -30,11 +32,6 @@ def parse_json(data: bytes, *, where: str) -> object:
 def read_json(path: Path, *, mend: str = "") -> object:
     """Parse the file strictly."""
     return parse_json(read_bytes(path, mend=mend), where=str(path))
-
-
-def write_json(path: Path, value: object) -> None:
-    """The file holds `value`, whole."""
-    write_atomically(path, dump_json(value))
 
 
 def _refuse_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -133,6 +133,16 @@ def _findings(
                     where=place, what=f"has no {reference!r} to judge by", mend="--reference names the field"
                 )
             )
+        if fields.id != "problem_id" and "problem_id" in problem:
+            findings.append(
+                Finding(
+                    where=place,
+                    what=f"has {fields.id!r}, named as its id, and 'problem_id', which it would become",
+                    mend="remove or rename one of them",
+                )
+            )
+        if (reason := _unwritable(problem)) is not None:
+            findings.append(Finding(where=place, what=f"cannot be written as JSON: {reason}"))
     findings += [
         Finding(where=where, what=f"the id {key!r} stands {n} times") for key, n in ids.items() if n > 1
     ]
@@ -146,6 +156,17 @@ def _findings(
         if n > 1
     ]
     return findings
+
+
+def _unwritable(problem: Mapping[str, JsonValue]) -> str | None:
+    """Why a problem has no place in a JSON file, or None: a lone surrogate, NaN, a date of a Parquet file."""
+    try:
+        json.dumps(problem, ensure_ascii=False, allow_nan=False).encode("utf-8")
+    except UnicodeEncodeError:
+        return "it holds a lone surrogate"
+    except (TypeError, ValueError) as err:
+        return str(err)
+    return None
 
 
 def _renamed(problem: Mapping[str, JsonValue], fields: ProblemFields) -> dict[str, JsonValue]:

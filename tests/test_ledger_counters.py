@@ -65,3 +65,11 @@ def test_a_record_without_the_counter_is_refused_with_its_place(tmp_path, record
     with pytest.raises(BeforehandError) as caught:
         read_counter_values(path, "cost")
     assert "record 1" in caught.value.where
+
+
+@pytest.mark.parametrize("line", ['{"cost": 1e99999999999999999999}', "[" * 100_000])
+def test_a_log_that_no_reader_can_hold_is_refused(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text(line, encoding="utf-8")
+    with pytest.raises(BeforehandError, match="is neither a JSON list nor JSON lines"):
+        read_counter_values(path, "cost")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from manifests.documents import Document, parse_toml, validate_mapping
 from manifests.errors import BeforehandError
 from manifests.files import decode_utf8, inside, read_bytes, write_atomically
 from manifests.jsonfile import dump_json, parse_json
@@ -82,3 +83,20 @@ def test_control_and_direction_characters_are_made_visible():
 
 def test_a_lone_surrogate_can_be_shown():
     assert "a?" == printable("a\ud800")
+
+
+@pytest.mark.parametrize("parse", [parse_json, parse_toml])
+def test_what_is_nested_too_deeply_is_refused(parse):
+    nested = b"[" * 100_000 if parse is parse_json else b"a = " + b"[" * 100_000
+    with pytest.raises(BeforehandError, match="is nested too deeply to be read"):
+        parse(nested, where="x")
+
+
+def test_a_toml_table_below_a_thousand_others_is_refused():
+    with pytest.raises(BeforehandError, match="cannot be taken"):
+        validate_mapping(Document, parse_toml(b"a." * 5000 + b"a = 1", where="x"), where="x")
+
+
+def test_a_toml_number_of_too_many_digits_is_refused():
+    with pytest.raises(BeforehandError, match="is not TOML"):
+        parse_toml(b"a = " + b"1" * 5000, where="x")

@@ -463,6 +463,25 @@ def test_everything_wrong_with_a_problem_set_is_said_at_once(tmp_path):
     assert not (tmp_path / "p.jsonl").exists()
 
 
+@pytest.mark.parametrize(
+    ("row", "what"),
+    [
+        (
+            {"id": "a", "problem_id": "z"},
+            "has 'id', named as its id, and 'problem_id', which it would become",
+        ),
+        ({"id": "a", "note": "\ud800"}, "cannot be written as JSON: it holds a lone surrogate"),
+    ],
+)
+def test_a_problem_that_would_be_written_wrongly_is_refused(tmp_path, row, what):
+    source = tmp_path / "raw.jsonl"
+    source.write_text(json.dumps({"question": "1?", "gold": 1, **row}) + "\n")
+    with pytest.raises(FindingsError) as caught:
+        write_problem_set(source, tmp_path / "p.jsonl", fields=ProblemFields(id="id"))
+    assert [what] == [finding.what for finding in caught.value.findings]
+    assert not (tmp_path / "p.jsonl").exists()
+
+
 def test_the_clock_of_a_stage_is_the_machine_s_and_in_utc(tmp_path):
     study = make_run_study(tmp_path / "study")
     generate(study)

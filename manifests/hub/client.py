@@ -1,6 +1,6 @@
 """The Hub: the calls that beforehand makes through the `huggingface_hub` client, each with a bound on time and patience.
 
-Every call names a full revision except `head`, which is how a branch becomes one. Errors are those of `hub_errors`.
+Every call names a full revision except `head`, which is how a branch becomes one. Errors are those of `manifests.hub.errors`.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ class Hub:
         message: str,
         parent: str,
     ) -> str:
-        """One commit on top of `parent`, whole or not at all; its sha. Not retried: see `hub_commit.land`.
+        """One commit on top of `parent`, whole or not at all; its sha. Not retried: see `manifests.hub.commit.land`.
 
         Raises StaleParentError where the head is not `parent` any more, UnreachableError where the outcome is unknown.
         """
