@@ -101,7 +101,11 @@ def _differences(a: LogSide, b: LogSide) -> Iterator[str]:
     caps = [pc.unique(side.rows["cap_tokens"]).drop_null().to_pylist() for side in (a, b)]
     if a.facts.cap_tokens == b.facts.cap_tokens and caps[0] != caps[1]:
         yield f"caps differ: {caps[0]} for A, {caps[1]} for B"
-    if a.facts.cap_tokens is None and not caps[0]:
+    limits = [pc.max(side.rows["max_tokens"]).as_py() for side in (a, b)]
+    if limits[0] != limits[1]:
+        shown = ["not stated" if limit is None else str(limit) for limit in limits]
+        yield f"the largest max_tokens differs: {shown[0]} for A, {shown[1]} for B"
+    if a.facts.cap_tokens is None and not caps[0] and limits == [None, None]:
         yield "no log says its cap on tokens: whether the two had the same budget is unknown"
 
 

@@ -205,3 +205,14 @@ def test_a_metric_and_its_k_belong_together(tmp_path, flags, message):
     a = log(tmp_path / "a.jsonl", ("p", 0, True))
     result = CliRunner().invoke(compare_command, [str(a), str(a), *flags])
     assert message in str(result.exception)
+
+
+def test_unequal_limits_are_said_where_no_log_names_a_cap(tmp_path):
+    logs = []
+    for name, limit in (("a", 512), ("b", 128)):
+        logs.append(tmp_path / f"{name}.jsonl")
+        rows = [{"id": f"p{number}", "ok": True, "max_tokens": limit} for number in range(4)]
+        logs[-1].write_text("".join(json.dumps(row) + "\n" for row in rows))
+    printed = CliRunner().invoke(compare_command, [str(log) for log in logs]).output
+    assert "the largest max_tokens differs: 512 for A, 128 for B" in printed
+    assert "no log says its cap" not in printed
