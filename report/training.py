@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 
 from manifests.digests import SHA256_PATTERN
 from manifests.documents import Document, findings_of
-from manifests.errors import FindingsError
+from manifests.errors import Finding, FindingsError
 from manifests.jsonlines import parse_json_lines
 
 FOLDER = "training"
@@ -69,6 +69,13 @@ def parse_problem_names(data: bytes, *, where: str) -> ProblemNames:
     lines = parse_json_lines(data, where=where)
     if lines.findings:
         raise FindingsError("is no list of problems", lines.findings, where=where)
+    nameless = tuple(
+        Finding(where=f"{where}:{line.number}", what="problem_id is missing or no string")
+        for line in lines.records
+        if not _is_name(line.value.get("problem_id"))
+    )
+    if nameless:
+        raise FindingsError("is no list of problems", nameless, where=where)
     return _names([line.value for line in lines.records])
 
 
@@ -78,6 +85,10 @@ def parse_read_back(data: bytes, *, where: str) -> ReadBackRecord:
         return ReadBackRecord.model_validate_json(data)
     except ValidationError as err:
         raise FindingsError("is no read-back record", findings_of(err), where=where) from err
+
+
+def _is_name(problem_id: object) -> bool:
+    return isinstance(problem_id, str) and problem_id != ""
 
 
 def _names(records: Sequence[Mapping[str, object]]) -> ProblemNames:
