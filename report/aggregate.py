@@ -48,6 +48,7 @@ class SideEstimate(Document):
 
     system: str
     unit: str
+    cap_tokens: int
     value: Number
     numerator: int | None
     """Correct samples, or solved problems; null where the metric is no ratio of counts."""
@@ -78,7 +79,8 @@ class Estimate(Document):
     n_problems: int
     n_samples: int | None
     """Samples per problem on each side, as compared; null where they differ between problems."""
-    cap_tokens: int
+    cap_tokens: int | None
+    """Of both sides; null where they differ, and each side has its own."""
     baseline: SideEstimate
     candidate: SideEstimate
     paired: PairedCounts | None

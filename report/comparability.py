@@ -6,8 +6,10 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from manifests.records import Counts, UnitRecord
+from manifests.records import UnitRecord
+from prereg.design import ResolvedSide
 from prereg.endpoints import Varies
+from report.samples import Samples
 
 SAMPLING_FIELDS: Mapping[str, Varies] = {
     "temperature": "sampling",
@@ -53,18 +55,20 @@ def disagreements(
     )
 
 
-def shortfalls(record: UnitRecord, sampling: str) -> tuple[str, ...]:
-    """What is missing of the planned rows and verdicts of one sampling."""
-    counts = record.counts.get(sampling, Counts(planned=0, got=0, judged=0, correct=0))
+def shortfalls(side: ResolvedSide, samples: Samples, *, n_problems: int) -> tuple[str, ...]:
+    """What is missing of a side's planned rows and verdicts, in the round that its metric reads.
+
+    A record counts all rounds together, so a row of a later round could stand in for a missing one: `samples` are counted.
+    """
+    planned, judged = n_problems * side.sampling.samples, len(samples.correct)
+    got = judged + samples.n_unjudged
     missing = []
-    if counts.got < counts.planned:
+    if got < planned:
         missing.append(
-            f"{counts.planned - counts.got} of {counts.planned} planned rows of {record.unit} ({sampling}) are missing"
+            f"{planned - got} of {planned} planned rows of {side.unit} ({side.sampling.name}) are missing"
         )
-    if counts.judged < counts.got:
-        missing.append(
-            f"{counts.got - counts.judged} of {counts.got} rows of {record.unit} ({sampling}) have no verdict"
-        )
+    if judged < got:
+        missing.append(f"{got - judged} of {got} rows of {side.unit} ({side.sampling.name}) have no verdict")
     return tuple(missing)
 
 

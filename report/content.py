@@ -197,6 +197,10 @@ class Fact:
     detail: Text
 
 
+PARTLY = "PRIMARY in part."
+"""The status word where some primary endpoints earned it and some did not."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Masthead:
     """The first screen. label: of the primary endpoints; status: one bold word and a sentence."""

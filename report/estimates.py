@@ -59,9 +59,9 @@ def _computed(request: Request, result: BootstrapResult) -> Computed:
             method=request.test.name,
             n_problems=len(sides.baseline.problem_ids),
             n_samples=sides.n_samples,
-            cap_tokens=sides.cap_tokens,
-            baseline=_side(sides.baseline, sides.systems[0], sides.units[0]),
-            candidate=_side(sides.candidate, sides.systems[1], sides.units[1]),
+            cap_tokens=sides.cap_tokens[0] if len(set(sides.cap_tokens)) == 1 else None,
+            baseline=_side(sides.baseline, sides, 0),
+            candidate=_side(sides.candidate, sides, 1),
             paired=inference.paired,
             parameters=inference.parameters,
         ),
@@ -135,10 +135,11 @@ def _paired_scores(sides: Sides) -> PairedScores:
     )
 
 
-def _side(scores: Scores, system: str, unit: str) -> SideEstimate:
+def _side(scores: Scores, sides: Sides, place: int) -> SideEstimate:
     return SideEstimate(
-        system=system,
-        unit=unit,
+        system=sides.systems[place],
+        unit=sides.units[place],
+        cap_tokens=sides.cap_tokens[place],
         value=scores.mean,
         numerator=scores.numerator,
         denominator=scores.denominator,

@@ -45,7 +45,7 @@ class Sides:
     """What tells them apart in print: the systems, or the protocols of one system."""
     units: tuple[str, str]
     n_samples: int | None
-    cap_tokens: int
+    cap_tokens: tuple[int, int]
     groups: tuple[str, ...] | None
     """One label a problem, where the test stratifies or clusters."""
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from manifests.errors import Finding
 from prereg.design import Design
+from prereg.registration import FILE_NAME
+from prereg.succession import withdrawal
 from prereg.witness import JUDGED
 from report.aggregate import Label
 from report.evidence import Evidence, UnitEvidence
 
 UNCHANGED = "unchanged"
+STATED_TIME = f"{FILE_NAME} frozen_at"
 
 
 def label_of(evidence: Evidence, design: Design, name: str, units: Sequence[UnitEvidence]) -> Label:
@@ -35,6 +39,10 @@ def why_not_primary(
     reasons = []
     if evidence.verification.status != UNCHANGED:
         reasons.append(f"the registration is {evidence.verification.status.replace('_', ' ')}")
+    reasons.extend(f"{finding.where}: {finding.what}" for finding in registration_findings(evidence))
+    withdrawn = withdrawal(evidence.effective.seals)
+    if withdrawn is not None:
+        reasons.append(f"the registration was withdrawn by {withdrawn.id}")
     label = label_of(evidence, design, name, units)
     if label == "retrospective":
         reasons.append("the rows are older than the registration")
@@ -50,6 +58,11 @@ def why_not_primary(
     )
     reasons.extend(f"{finding.where}: {finding.what}" for unit in units for finding in unit.findings)
     return tuple(reasons)
+
+
+def registration_findings(evidence: Evidence) -> tuple[Finding, ...]:
+    """What verify found, but for the time that the record states: a wrong clock changes nothing that was registered."""
+    return tuple(one for one in evidence.verification.findings if one.where != STATED_TIME)
 
 
 def _witnessed(evidence: Evidence, design: Design, name: str, units: Sequence[UnitEvidence]) -> bool:

@@ -85,6 +85,11 @@ def count(value: int) -> str:
     return f"{value:,d}"
 
 
+def caps(baseline: int, candidate: int) -> str:
+    """The cap in tokens of both sides; both caps where they differ, the baseline's first."""
+    return f"cap {' and '.join(count(one) for one in dict.fromkeys((baseline, candidate)))}"
+
+
 def usd(amount: Decimal) -> str:
     """`USD 41.20`."""
     return f"USD{NO_BREAK}{amount.quantize(Decimal('0.01'), rounding=ROUND_HALF_UP):,f}"

@@ -16,6 +16,7 @@ from typing import assert_never
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from report.content import (
+    PARTLY,
     Block,
     Bullets,
     Cell,
@@ -166,6 +167,8 @@ def _class(column: Column) -> str:
 
 def _standing(page: Page) -> str:
     head = page.masthead
+    if head.status_word == PARTLY:
+        return f"{head.label}, confirmatory in part"
     return head.label if head.status_word == "PRIMARY." else f"{head.label}, not confirmatory"
 
 

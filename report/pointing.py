@@ -8,7 +8,7 @@ from typing import get_args
 
 from manifests.roster import Status
 from report.aggregate import Aggregate, Estimate, MoneyGroup, Node, SamplingNode, UnitNode
-from report.numbers import DASH, count, decimal, p_value, percent, points, usd
+from report.numbers import DASH, caps, count, decimal, p_value, percent, points, usd
 from report.pointers import Numbers, PointedValue, Provenance
 
 
@@ -109,7 +109,7 @@ def _n(node: Node, estimate: Estimate) -> str:
     round_ = metric.get("round", 0) if isinstance(metric, dict) else 0
     return (
         f"{count(estimate.n_problems)} problems × {samples} samples, sampling {sampling}, round {round_}, "
-        f"cap {count(estimate.cap_tokens)} tokens"
+        f"{caps(estimate.baseline.cap_tokens, estimate.candidate.cap_tokens)} tokens"
     )
 
 

@@ -71,10 +71,11 @@ def prepare(
         _samples(evidence, unit, sampling, endpoint.metric, validity)
         for unit, sampling in zip(pair, samplings, strict=True)
     )
+    problems = {entry.unit: entry.n_problems for entry in design.planned_units()}
     missing = [
         gap
-        for unit, sampling in zip(pair, samplings, strict=True)
-        for gap in shortfalls(unit.record, sampling)
+        for side, samples in zip(sides, drawn, strict=True)
+        for gap in shortfalls(side, samples, n_problems=problems[side.unit])
     ]
     if missing:
         raise WithheldError("incomplete", "; ".join(missing), validity=validity)
@@ -170,7 +171,7 @@ def _sides(
         names=side_names(*((side.system.name, side.protocol.name, side.sampling.name) for side in sides)),
         units=(str(sides[0].unit), str(sides[1].unit)),
         n_samples=_samples_compared(paired, endpoint.metric),
-        cap_tokens=sides[0].protocol.cap_tokens,
+        cap_tokens=(sides[0].protocol.cap_tokens, sides[1].protocol.cap_tokens),
         groups=_groups(evidence, endpoint, scores[0].problem_ids),
     )
 

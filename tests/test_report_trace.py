@@ -90,7 +90,7 @@ def test_leaving_a_problem_out_cuts_both_sides_and_their_groups():
             names=("x", "y"),
             units=("u", "v"),
             n_samples=1,
-            cap_tokens=8,
+            cap_tokens=(8, 8),
             groups=("g", "g", "h"),
         ),
         "b",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from prereg.succession import withdrawal
 from report.aggregate import Node
-from report.content import Em, Fact, Inline, Link, Masthead, Strong, Text
-from report.numbers import DASH, count, p_phrase
+from report.content import PARTLY, Em, Fact, Inline, Link, Masthead, Strong, Text
+from report.evidence import Evidence
+from report.labels import UNCHANGED, registration_findings
+from report.numbers import DASH, caps, count, p_phrase
 from report.sections.material import Material, joined
 from report.sections.phrases import (
     CONCLUSIONS,
@@ -35,11 +38,10 @@ BANNERS = {
 def make_masthead(material: Material) -> Masthead:
     """The first screen."""
     evidence, primaries = material.evidence, material.primaries
-    status = evidence.verification.status
     labels = {node.label for node in primaries.values()}
     status_word, sentence = _status(material, primaries)
     return Masthead(
-        banner="" if status == "unchanged" else BANNERS[status],
+        banner=_banner(evidence),
         title=evidence.study.config.title,
         study=evidence.study.config.name,
         label=labels.pop() if len(labels) == 1 else "exploratory",
@@ -52,6 +54,19 @@ def make_masthead(material: Material) -> Masthead:
     )
 
 
+def _banner(evidence: Evidence) -> str:
+    """What is wrong with the registration, one sentence each; empty where nothing is."""
+    status, findings = evidence.verification.status, registration_findings(evidence)
+    withdrawn = withdrawal(evidence.effective.seals)
+    sentences = [] if status == UNCHANGED else [BANNERS[status]]
+    if withdrawn is not None:
+        sentences.append(f"REGISTRATION WITHDRAWN by {withdrawn.id}.")
+    if findings and status == UNCHANGED:
+        sentences.append("THE REGISTRATION DOES NOT VERIFY.")
+    sentences.extend(f"{finding.where}: {finding.what}." for finding in findings)
+    return " ".join(sentences)
+
+
 def _status(material: Material, primaries: dict[str, Node]) -> tuple[str, str]:
     registration = material.aggregate.registration
     unequal = (
@@ -59,8 +74,12 @@ def _status(material: Material, primaries: dict[str, Node]) -> tuple[str, str]:
         if any(node.unequal_allowed for node in material.nodes.values())
         else ""
     )
-    if any(node.primary for node in primaries.values()):
-        return "PRIMARY.", f"Frozen {registration.frozen_at}. Witness: {registration.witness}.{unequal}"
+    frozen = f"Frozen {registration.frozen_at}. Witness: {registration.witness}.{unequal}"
+    earned = [name for name, node in primaries.items() if node.primary]
+    if primaries and len(earned) == len(primaries):
+        return "PRIMARY.", frozen
+    if earned:
+        return PARTLY, f"{_in_part(primaries)}; section 7 says why. {frozen}"
     if any(node.label == "retrospective" for node in primaries.values()):
         return (
             "Retrospective, not a confirmatory result.",
@@ -70,6 +89,13 @@ def _status(material: Material, primaries: dict[str, Node]) -> tuple[str, str]:
         "Not a confirmatory result.",
         f"Section 7 says why; no number here is PRIMARY.{unequal}",
     )
+
+
+def _in_part(primaries: dict[str, Node]) -> str:
+    """Which endpoints earned the word, and which did not."""
+    earned = [name for name, node in primaries.items() if node.primary]
+    others = [name for name in primaries if name not in earned]
+    return f"Primary: {', '.join(earned)}; not primary: {', '.join(others)}"
 
 
 def _conclusion(material: Material, name: str, node: Node) -> Text:
@@ -85,7 +111,7 @@ def _conclusion(material: Material, name: str, node: Node) -> Text:
         *side(numbers, name, node, "baseline"),
         ": ",
         Strong(("a paired gain of ", *gain(numbers, name))),
-        f" ({level(node)}, cap {count(estimate.cap_tokens)} tokens). ",
+        f" ({level(node)}, {caps(estimate.baseline.cap_tokens, estimate.candidate.cap_tokens)} tokens). ",
     ]
     if only_would_read(node):
         return (
@@ -165,8 +191,8 @@ def _standing(primaries: dict[str, Node]) -> str:
         return "the design names no primary endpoint"
     if all(node.primary for node in primaries.values()):
         return "registered design met"
-    if any(node.label == "retrospective" for node in primaries.values()):
-        return "not confirmatory"
+    if any(node.primary for node in primaries.values()):
+        return _in_part(primaries)
     return "not confirmatory"
 
 
@@ -181,9 +207,11 @@ def _cost(material: Material) -> Fact:
     money, numbers = material.aggregate.money, material.numbers
     if money.entries == 0:
         return Fact(question="Cost", answer=("not booked",), detail=("the ledger is empty",))
-    cap: Text = (" of a cap of ", numbers("money.cap")) if money.cap_usd is not None else (", no cap set",)
+    of_cap: Text = (" of a cap of ", numbers("money.cap")) if money.cap_usd is not None else (", no cap set",)
     return Fact(
-        question="Cost", answer=(numbers("money.spent"),), detail=(numbers("money.seconds"), " booked", *cap)
+        question="Cost",
+        answer=(numbers("money.spent"),),
+        detail=(numbers("money.seconds"), " booked", *of_cap),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from report.aggregate import Node
 from report.content import Block, Bullets, Cell, GainRow, GainTable, Heading, Inline, Section, Strong
 from report.figures.gains import GainMark, gains_picture
-from report.numbers import DASH, count
+from report.numbers import DASH, caps
 from report.sections.material import Material
 from report.sections.phrases import endpoint_sentence, interval, n_of, p_of, sides_of, word
 
@@ -64,7 +64,9 @@ def _row(material: Material, name: str, node: Node) -> GainRow:
     dash = Cell((DASH,), sort="")
     what: tuple[Inline, ...] = (sides_of(node),)
     if estimate is not None:
-        what = (f"{estimate.name}, {sides_of(node)}, cap {count(estimate.cap_tokens)}",)
+        what = (
+            f"{estimate.name}, {sides_of(node)}, {caps(estimate.baseline.cap_tokens, estimate.candidate.cap_tokens)}",
+        )
     return GainRow(
         id=name,
         name=what,
