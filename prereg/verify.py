@@ -26,12 +26,18 @@ if TYPE_CHECKING:
 
 
 def verify(
-    study: Path, *, now: str | None = None, history: bool = False, authority: Path | None = None
+    study: Path,
+    *,
+    now: str | None = None,
+    history: bool = False,
+    authority: Path | None = None,
+    bundles: bool = True,
 ) -> Verification:
     """Compare the registration with its record.
 
     now: UTC, to tell dates that have not come. authority: certificate of the one that stamped the record.
     history: hold it against git too; else that is listed as not checked.
+    bundles: hold a bundle below the study against the record; a build does not, or its bytes would depend on the last one.
     Raises BeforehandError only where there is no study.
     """
     record_path, document_path = study / FILE_NAME, study / DOCUMENT
@@ -54,6 +60,10 @@ def verify(
     result, chain = _with_amendments(
         block_against(record, study, data), record, study, data, now or _in_an_hour()
     )
+    if bundles and (study / "report").is_dir():
+        from prereg.shown import check_bundles  # noqa: PLC0415 - most studies are verified before there is a bundle
+
+        result = replace(result, findings=(*result.findings, *check_bundles(study, record, chain)))
     if (study / "registration.tsr").exists():
         from prereg.timestamp import check_stamp  # noqa: PLC0415 - urllib is slow to import
 
@@ -115,10 +125,6 @@ def _with_amendments(
         from prereg.succession import check_succession  # noqa: PLC0415 - it imports this module
 
         findings += check_succession(study, record)
-    if (study / "report").is_dir():
-        from prereg.shown import check_bundles  # noqa: PLC0415 - most studies are verified before there is a bundle
-
-        findings += check_bundles(study, record, chain)
     return replace(result, findings=tuple(findings), seals=chain.seals if chain else ()), chain
 
 

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from manifests.documents import dump_document
-from manifests.errors import Finding
+from manifests.errors import Finding, FindingsError, NotInOrderError
 from manifests.study import Study
-from report.aggregate import Aggregate, UnitNode
+from prereg.shown import BUNDLE_FILES
+from prereg.verify import verify
+from report.aggregate import Aggregate, Node, UnitNode
 from report.bundle import write_bundle
 from report.endpoints import Comparison, compute_endpoints, compute_exploratory, rows_compared
-from report.evidence import Evidence, load_evidence
+from report.evidence import NO_CLOCK, Evidence, load_evidence
 from report.manifest import make_manifest
 from report.money import summarise_money
 from report.page import make_page, pictures
@@ -75,11 +77,31 @@ def build(study_root: Path, *, allow_unequal: bool = False, reusable: Reusable =
 def build_and_write(
     study_root: Path, *, allow_unequal: bool = False, fresh: bool = False
 ) -> tuple[Build, tuple[str, ...]]:
-    """The bundle on disk, and which of its files changed. fresh: compute everything anew."""
+    """The bundle on disk, and which of its files changed. fresh: compute everything anew.
+
+    Raises BundleWouldBeLostError where the bundle that is there shows another registration than the study holds.
+    """
     folder = study_root / "report"
+    _refuse_to_lose(study_root)
     reusable = NOTHING if fresh else find_reusable(folder)
     built = build(study_root, allow_unequal=allow_unequal, reusable=reusable)
     return built, write_bundle(folder, built.files)
+
+
+def bundle_findings(study_root: Path) -> tuple[Finding, ...]:
+    """Where the bundle that is there shows a registration or a seal that the study does not hold any more."""
+    return tuple(one for one in verify(study_root, now=NO_CLOCK).findings if one.where in BUNDLE_FILES)
+
+
+def _refuse_to_lose(study_root: Path) -> None:
+    findings = bundle_findings(study_root)
+    if findings:
+        raise BundleWouldBeLostError(
+            "shows another registration than the study holds; a build would erase what shows it",
+            findings,
+            where=str(study_root / "report"),
+            mend="restore the registration and its amendments from version control, or move the folder elsewhere and say why",
+        )
 
 
 def make_aggregate(
@@ -105,13 +127,21 @@ def make_aggregate(
         study=evidence.study.config.name,
         registration=summarise_registration(evidence),
         endpoints={name: nodes[name] for name in evidence.design.endpoints},
-        as_registered={name: one.node for name, one in as_registered.items()},
+        as_registered={name: _replaced(one.node) for name, one in as_registered.items()},
         exploratory={name: nodes[name] for name in evidence.study.config.exploratory},
         units=units,
         money=summarise_money(evidence, tuple(nodes.values())),
         log=dict(sorted(Counter(entry.kind for entry in evidence.decisions.entries).items())),
         warnings=tuple(f"{finding.where}: {finding.what}" for finding in evidence.findings),
     )
+
+
+def _replaced(node: Node) -> Node:
+    """The node of an endpoint that is not in force any more: it never is PRIMARY."""
+    if node.role != "primary":
+        return node
+    because = ("an amendment replaced the endpoint", *node.not_primary_because)
+    return node.model_copy(update={"primary": False, "not_primary_because": because})
 
 
 def _findings(evidence: Evidence) -> tuple[Finding, ...]:
@@ -124,3 +154,7 @@ def _findings(evidence: Evidence) -> tuple[Finding, ...]:
         mend="beforehand prereg freeze STUDY" if status == "not_frozen" else "beforehand prereg verify STUDY",
     )
     return (broken, *evidence.findings)
+
+
+class BundleWouldBeLostError(NotInOrderError, FindingsError):
+    """The bundle is evidence against the study as it is now: exit code 1, and the bundle stays."""

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from manifests.digests import sha256_bytes
 from manifests.errors import Finding
-from report.build import Build, build
+from report.build import Build, build, bundle_findings
 from report.bundle import CHECKSUMS, checksums, parse_checksums, read_bundle
 from report.manifest import BundleManifest
 
@@ -37,7 +37,8 @@ def find_drift(study_root: Path) -> Drift:
         return Drift(drifted=("bundle",), findings=(missing,))
     manifest = _manifest(present)
     built = build(study_root, allow_unequal=manifest is not None and manifest.allow_design_mismatch)
-    found = [*_edited(present), *_causes(present, built), *_outputs(present, built)]
+    shown = [("registration", finding) for finding in bundle_findings(study_root)]
+    found = [*_edited(present), *shown, *_causes(present, built), *_outputs(present, built)]
     drifted = {name for name, _ in found}
     return Drift(
         drifted=tuple(name for name in ORDER if name in drifted),

@@ -27,6 +27,7 @@ from prereg.effective import EffectiveDesign, effective_design
 from prereg.plan import differences_from_plan, plan_problems
 from prereg.registration import FILE_NAME, Registration, parse_registration
 from prereg.seals import FILE_NAME as SEALS_FILE
+from prereg.timestamp import FILE_NAME as TIMESTAMP_FILE
 from prereg.verification import Verification
 from prereg.verify import verify
 from prereg.witness import Witness
@@ -142,7 +143,7 @@ class Evidence:
 def load_evidence(study: Study) -> Evidence:
     """Read and check everything. Raises when a unit that is there is damaged: no number comes from such rows."""
     reader = InputReader(study)
-    verification = verify(study.root, now=NO_CLOCK)
+    verification = verify(study.root, now=NO_CLOCK, bundles=False)
     registration = reader.read("PREREGISTRATION.md", "text")
     record = _freeze_record(reader, verification)
     block_text = (
@@ -152,6 +153,7 @@ def load_evidence(study: Study) -> Evidence:
     )
     block = find_block(f"{BEGIN}\n{block_text}{END}\n".encode(), where="the block of PREREGISTRATION.md")
     reader.read(SEALS_FILE, "registration", missing=b"")
+    reader.read_if_there(TIMESTAMP_FILE, "registration")
     effective = effective_design(block, verification.seals)
     design = effective.in_force
     reader.note_pinned(record)
@@ -159,11 +161,12 @@ def load_evidence(study: Study) -> Evidence:
     ledger = parse_ledger(
         reader.read("ledger.csv", "ledger", missing=empty_ledger()), study_name=study.config.name
     )
-    planned = [entry.unit for entry in design.planned_units()]
+    planning = _planning(effective)
+    planned = list(planning)
     store = open_store(study, offline=True, needed=planned)
     found = store.unit_ids()
-    unplanned = [unit for unit in found if unit not in set(planned)]
-    units = {unit: _load_unit(reader, store, design, unit) for unit in found if unit in set(planned)}
+    unplanned = [unit for unit in found if unit not in planning]
+    units = {unit: _load_unit(reader, store, planning[unit], unit) for unit in found if unit in planning}
     return Evidence(
         study=study,
         verification=verification,
@@ -181,7 +184,7 @@ def load_evidence(study: Study) -> Evidence:
         rows=RowReader(),
         narrative=reader.read(NARRATIVE, "text", missing=b""),
         strata=_load_strata(reader, (design, effective.registered)),
-        training=_load_training(reader, design),
+        training=_load_training(reader, (design, effective.registered)),
         inputs=reader.inputs,
         absent=reader.absent,
         findings=(
@@ -202,6 +205,15 @@ def _freeze_record(reader: InputReader, verification: Verification) -> Registrat
         reader.read_if_there(FILE_NAME, "registration")
         return None
     return parse_registration(reader.read(FILE_NAME, "registration"), where=FILE_NAME)
+
+
+def _planning(effective: EffectiveDesign) -> dict[UnitId, Design]:
+    """Unit -> the design that plans it: the one in force, else the registered one, whose endpoints are shown too."""
+    return {
+        entry.unit: design
+        for design in (effective.registered, effective.in_force)
+        for entry in design.planned_units()
+    }
 
 
 def _load_unit(reader: InputReader, store: Store, design: Design, unit: UnitId) -> UnitEvidence:
@@ -244,9 +256,10 @@ def _load_strata(
     return strata
 
 
-def _load_training(reader: InputReader, design: Design) -> TrainingEvidence:
+def _load_training(reader: InputReader, designs: tuple[Design, Design]) -> TrainingEvidence:
     """What training runs left for the validity rules; read only where a rule asks for it."""
-    asked = {rule.rule for rule in design.validity}
+    design = designs[0]
+    asked = {rule.rule for one in designs for rule in one.validity}
     problems: dict[str, ProblemNames] = {}
     read_backs: dict[str, ReadBackRecord] = {}
     benchmarks: dict[str, ProblemNames] = {}

@@ -6,15 +6,20 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import pytest
 from study_factory import add_units, better, freeze_study, import_log, make_study, whole_study, write_log
 
 from manifests.digests import sha256_bytes
+from manifests.errors import NotInOrderError
 from manifests.records import UnitFile, read_record, record_bytes
 from manifests.rows import SCHEMA, read_rows
 from prereg.amend import amend
 from prereg.amendment import Amendment
 from prereg.verify import verify
-from report.build import build
+from report.build import BundleWouldBeLostError, build, build_and_write
+from report.bundle import read_bundle
+from report.cli import build_outcome
+from report.drift import find_drift
 
 LATER = datetime(2026, 1, 3, 0, 0, 0, tzinfo=UTC)
 OTHER_PROTOCOL = """[protocols.long]
@@ -128,6 +133,53 @@ def test_a_row_of_a_correction_round_does_not_stand_in_for_a_missing_one(tmp_pat
     )
 
 
+@pytest.fixture
+def cut(tmp_path):
+    """A study whose only seal was removed without a trace but in the bundle."""
+    study = whole_study(tmp_path / "s")
+    before = (study / "PREREGISTRATION.md").read_bytes()
+    seal(study, design=endpoint("P1", alpha="0.001"))
+    build_and_write(study)
+    (study / "amendments.jsonl").unlink()
+    (study / "PREREGISTRATION.md").write_bytes(before)
+    return study
+
+
+def test_a_build_refuses_to_overwrite_the_bundle_that_shows_a_removed_seal(cut):
+    before = read_bundle(cut / "report")
+    for fresh in (False, True):
+        with pytest.raises(BundleWouldBeLostError) as caught:
+            build_outcome(cut, fresh=fresh)
+        assert 1 == caught.value.exit_code
+        assert isinstance(caught.value, NotInOrderError)
+        assert "restore" in (caught.value.mend or "")
+    assert before == read_bundle(cut / "report")
+    assert "registration" in find_drift(cut).drifted
+
+
+def test_a_build_gives_the_same_bytes_whatever_bundle_lies_there(cut):
+    beside_another = build(cut).files
+    (cut / "report").rename(cut / "old")
+    assert build(cut).files == beside_another
+
+
+def test_an_endpoint_that_an_amendment_replaced_keeps_the_number_of_its_registered_units(tmp_path):
+    study = make_study(tmp_path / "s")
+    freeze_study(study)
+    add_units(study)
+    before = aggregate_of(build(study))["endpoints"]["P1"]
+    moved = OTHER_PROTOCOL + endpoint("P1", protocol="long")
+    moved += endpoint("S1", role="secondary", protocol="long")
+    seal(study, design=moved)
+    aggregate = aggregate_of(build(study))
+    replaced = aggregate["as_registered"]["P1"]
+    assert before["estimate"] == replaced["estimate"]
+    assert (True, False) == (before["primary"], replaced["primary"])
+    assert "an amendment replaced the endpoint" in replaced["not_primary_because"]
+    assert "pending" == aggregate["endpoints"]["P1"]["conclusion"]
+    assert not any("plans no such unit" in warning for warning in aggregate["warnings"])
+
+
 def test_both_caps_are_printed_where_the_sides_differ_in_them(tmp_path):
     longer = endpoint("P2", more='varies = ["system", "cap_tokens"]').replace(
         'candidate = "sft"', 'candidate = { system = "sft", protocol = "long" }'
@@ -145,3 +197,14 @@ def test_both_caps_are_printed_where_the_sides_differ_in_them(tmp_path):
         estimate["candidate"]["cap_tokens"],
     )
     assert "cap 64 and 128 tokens" in built.files["README.md"].decode()
+
+
+def test_the_timestamp_is_an_input_when_it_exists(tmp_path):
+    study = whole_study(tmp_path / "s")
+    manifest = json.loads(build(study).files["MANIFEST.json"])
+    assert "registration.tsr" in manifest["absent"]
+    (study / "registration.tsr").write_bytes(b"no token")
+    built = build(study)
+    inputs = {one["path"]: one for one in json.loads(built.files["MANIFEST.json"])["inputs"]}
+    assert ("registration", 8) == (inputs["registration.tsr"]["kind"], inputs["registration.tsr"]["bytes"])
+    assert any(reason.startswith("registration.tsr") for reason in reasons_of(built))
