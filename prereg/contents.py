@@ -41,6 +41,9 @@ MODEL_VALUE = re.compile(
     rb'"((?:[^"\\]|\\.){1,400})"'
 )
 UNIT_VALUE = re.compile(rb'"unit"\s*:\s*"([a-z0-9_-]+\.[a-z0-9_-]+\.[a-z0-9_-]+)"')
+COMPUTED_FROM = re.compile(rb'"record_sha256"\s*:\s*"[0-9a-f]{64}"')
+"""A bundle names the record of every unit that a number of it was computed from; one of pending units names none."""
+
 RECORD_FORMATS = {b'"unit-record/1"': "unit record", b'"aggregate/1"': "bundle", b'"provenance/1"': "bundle"}
 GZIP, BZIP, XZ, ZIP, ZSTD = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"PK\x03\x04", b"\x28\xb5\x2f\xfd"
 
@@ -141,6 +144,8 @@ def _textual(text: bytes) -> Contents | None:
     kind = _kind(text)
     if kind is None:
         return None
+    if kind == "bundle" and not COMPUTED_FROM.search(text):
+        return _plain("bundle of pending units")
     ids = frozenset(
         (quoted or number).decode("utf-8", "replace") for quoted, number in ID_VALUE.findall(text)
     )

@@ -381,3 +381,14 @@ def test_a_store_that_is_not_read_is_named(tmp_path):
     put(study, "study.toml", b'name = "toy"\ntitle = "Toy"\nstore = { hub = "someone/rows" }\n')
     hub = next(place for place in looked(study).places if place.name == "Hub")
     assert ("not looked at", "the store someone/rows is not read at the freeze") == (hub.state, hub.note)
+
+
+def test_a_report_of_pending_units_is_no_data(tmp_path):
+    from study_factory import freeze_study, make_study
+
+    from report.build import build_and_write
+
+    study = make_study(tmp_path / "s")
+    build_and_write(study)
+    freeze_study(study)
+    assert (study / "registration.json").exists()
