@@ -149,7 +149,11 @@ def check_files(store: Store, record: UnitRecord) -> tuple[Finding, ...]:
             findings.append(Finding(where=where, what=what, mend=store.restore))
     named = {file.path for file in record.files}
     findings.extend(
-        Finding(where=f"{record.unit}/{name}", what="is named by no record", mend="remove it")
+        Finding(
+            where=f"{record.unit}/{name}",
+            what="is named by no record",
+            mend="if the record is sound, remove the file; else restore the record",
+        )
         for name in store.file_names(record.unit_id)
         if name not in named
     )
