@@ -61,7 +61,7 @@ def write_bundle(folder: Path, files: Mapping[str, bytes]) -> tuple[str, ...]:
         present = read_bundle(folder)
         changed = [name for name, data in wanted.items() if present.get(name) != data]
         changed.sort(key=lambda name: (name == CHECKSUMS, name))
-        stale = sorted(set(present) - set(wanted))
+        stale = sorted((set(present) & _ours(present)) - set(wanted))
         _remove_leftovers(folder)
         _stage(folder, {name: wanted[name] for name in changed})
         for name in changed:
@@ -72,6 +72,14 @@ def write_bundle(folder: Path, files: Mapping[str, bytes]) -> tuple[str, ...]:
         if folder.is_dir():
             sync_folder(folder)
     return (*changed, *stale)
+
+
+def _ours(present: Mapping[str, bytes]) -> set[str]:
+    """The files that an earlier build wrote; a file that somebody else put there is not ours to remove."""
+    try:
+        return set(parse_checksums(present.get(CHECKSUMS, b"")))
+    except BeforehandError:
+        return set()
 
 
 def _stage(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -57,7 +57,13 @@ def _edited(present: Mapping[str, bytes]) -> list[tuple[str, Finding]]:
         if name not in present:
             found.append(Finding(where=name, what="is listed in the checksums and missing", mend=mend))
         elif name not in listed:
-            found.append(Finding(where=name, what="is not listed in the checksums", mend=mend))
+            found.append(
+                Finding(
+                    where=name,
+                    what="is not listed in the checksums",
+                    mend="keep it elsewhere: a build leaves it alone",
+                )
+            )
         elif sha256_bytes(present[name]) != listed[name]:
             found.append(Finding(where=name, what="was changed after the build", mend=mend))
     return [("bundle", finding) for finding in found]

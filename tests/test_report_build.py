@@ -419,3 +419,12 @@ def test_hostile_text_is_inert_in_the_report(tmp_path):
         outside = "".join(text.split("````")[::2]) if "````" in text else text
         assert "<script>" not in outside.replace("\\<script\\>", "")
         assert not re.search(r"(?<!\\)\]\(javascript", outside)
+
+
+def test_a_file_that_somebody_put_into_the_bundle_is_left_alone_and_named_by_verify(tmp_path):
+    study = whole_study(tmp_path / "s")
+    build_and_write(study)
+    (study / "report/mine.txt").write_text("mine")
+    build_and_write(study)
+    assert "mine" == (study / "report/mine.txt").read_text()
+    assert "mine.txt" in {finding.where for finding in find_drift(study).findings}

@@ -101,7 +101,7 @@ def _in_part(primaries: dict[str, Node]) -> str:
 def _conclusion(material: Material, name: str, node: Node) -> Text:
     estimate, numbers = node.estimate, material.numbers
     if estimate is None:
-        return (f"Primary endpoint {name}: {word(node)}. {capitalised(node.reason or '')}.",)
+        return (f"Primary endpoint {name}: {word(node)}; {node.reason or 'no reason is recorded'}.",)
     parts: list[Inline] = [
         "On ",
         numbers(f"{name}.n_problems"),
