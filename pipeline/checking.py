@@ -20,7 +20,8 @@ from pipeline.importing import against_plan, count_rows
 from pipeline.siblings import audit_siblings, audit_source
 from prereg.decisions import parse_decisions
 from prereg.design import Design
-from prereg.plan import differences_from_plan, load_design, plan_problems, plan_unit
+from prereg.plan import differences_from_plan, plan_problems, plan_unit
+from prereg.planned import design_in_force
 
 GROUPS = ("bytes", "plan", "rows", "coverage", "tokens", "samples", "source", "across units", "roster")
 
@@ -40,7 +41,7 @@ def check_units(study: Study) -> tuple[Finding, ...]:
 
 def audit_units(study: Study) -> tuple[Found, ...]:
     """The same with the group of each, in the order of `GROUPS`."""
-    design = load_design(study.registration_path)
+    design = design_in_force(study.root)
     store = open_store(study, offline=True)
     units = store.unit_ids()
     found: list[Found] = []
@@ -56,7 +57,8 @@ def audit_units(study: Study) -> tuple[Found, ...]:
             found.extend(_audit(study, store, design, record))
     found.extend(Found("across units", finding) for finding in audit_siblings(store, records))
     planned = [entry.unit for entry in design.planned_units()]
-    log = parse_decisions(read_bytes(study.decisions_path), where=study.decisions_path.name)
+    decisions = read_bytes(study.decisions_path) if study.decisions_path.exists() else b""
+    log = parse_decisions(decisions, where=study.decisions_path.name)
     overrides = check_overrides(planned, units, study.config.roster, log.ids)
     found.extend(Found("roster", finding) for finding in (*log.findings, *overrides))
     return tuple(sorted(found, key=lambda one: GROUPS.index(one.group)))
@@ -90,7 +92,7 @@ def _audit(study: Study, store: Store, design: Design, record: UnitRecord) -> It
     yield from _in("rows", lambda: check_rows(rows, where=record.unit))
     yield from _in("rows", lambda: _counts(rows, record, design))
     try:
-        problem_ids = plan_problems(design, record.unit_id.benchmark, study.root).ids
+        problem_ids = plan_problems(design, record.unit_id.benchmark, study.root, protocol=plan.protocol).ids
     except BeforehandError as err:
         yield Found("plan", Finding(where=err.where, what=err.what, mend=err.mend))
         problem_ids = ()

@@ -1,4 +1,4 @@
-"""`beforehand units import|list|check`."""
+"""`beforehand units`: import, list and check; its other commands are added from their own modules."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import click
 
 from manifests.console import Outcome, note, reporting, table
 from manifests.documents import read_toml_document
-from manifests.errors import BeforehandError, Finding
+from manifests.errors import BeforehandError, Finding, FindingsError
 from manifests.importers.mapping import RowMap, describe
 from manifests.names import UnitId
+from manifests.records import UnitRecord
 from manifests.roster import RosterEntry, roster
 from manifests.stores import Store, load_record, open_store
 from manifests.study import Study
@@ -19,14 +20,14 @@ from pipeline.checking import GROUPS, audit_units
 from pipeline.hub_cli import PINS, TOKENIZERS, check_against_hub, pull, push
 from pipeline.importing import Source, import_unit
 from pipeline.regrading_cli import regrade_command
-from prereg.plan import load_design
+from prereg.planned import design_in_force
 
 STUDY = click.argument("study", type=click.Path(path_type=Path))
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def units() -> None:
-    """Import, list and check evaluation units."""
+    """Import, list, check, regrade, push and pull evaluation units."""
 
 
 @units.command("import")
@@ -47,7 +48,7 @@ def units() -> None:
 )
 @reporting
 def import_command(study: Path, files: tuple[str, ...], unit_text: str, map_path: Path | None) -> Outcome:
-    """Turn JSONL logs into rows and a unit record.
+    """Turn logs (JSONL, lm-eval, Inspect) into rows and a unit record.
 
     A FILE may be written SAMPLING=FILE, where the protocol has several samplings and the log does not name its own.
     """
@@ -91,15 +92,20 @@ def list_command(study: Path) -> Outcome:
     """Show every planned unit: found, pending, skipped, canceled or substituted."""
     opened = Study.open(study)
     store = open_store(opened, offline=True)
-    planned = [entry.unit for entry in load_design(opened.registration_path).planned_units()]
+    planned = [entry.unit for entry in design_in_force(opened.root).planned_units()]
     entries = roster(planned, store.unit_ids(), opened.config.roster)
-    rows = [[str(entry.unit), entry.status, *cells] for entry in entries for cells in _cells(store, entry)]
+    loaded = {entry.unit: _loaded(store, entry.unit) for entry in entries if entry.status == "found"}
+    rows = [
+        [str(entry.unit), entry.status, *cells]
+        for entry in entries
+        for cells in _cells(entry, loaded.get(entry.unit))
+    ]
     numbers = ["Rows planned", "Got", "Judged", "Correct"]
     return Outcome(
         text=table(["Unit", "Status", "Sampling", *numbers, "Verdicts", "Why"], rows, numeric=numbers)
         if rows
         else "the design plans no unit",
-        document={"units": [_entry_document(store, entry) for entry in entries]},
+        document={"units": [_entry_document(entry, loaded.get(entry.unit)) for entry in entries]},
     )
 
 
@@ -139,14 +145,31 @@ units.add_command(push)
 units.add_command(pull)
 
 
-def _cells(store: Store, entry: RosterEntry) -> list[list[str]]:
-    """One line a sampling; a unit that is not there has one, with the reason."""
-    if entry.status != "found":
-        return [["", "", "", "", "", "", f"{entry.reason} ({entry.decision})" if entry.reason else ""]]
+Loaded = tuple[UnitRecord, str] | BeforehandError
+"""A record and its digest, or why it cannot be read."""
+
+
+def _loaded(store: Store, unit: UnitId) -> Loaded:
     try:
-        record, _ = load_record(store, entry.unit)
+        return load_record(store, unit)
     except BeforehandError as err:
-        return [["", "", "", "", "", "", f"damaged: {err.what}"]]
+        return err
+
+
+def _why(err: BeforehandError) -> str:
+    """The error in one line; its first finding says more than its head."""
+    return (
+        f"{err.what}: {err.findings[0].what}" if isinstance(err, FindingsError) and err.findings else err.what
+    )
+
+
+def _cells(entry: RosterEntry, loaded: Loaded | None) -> list[list[str]]:
+    """One line a sampling; a unit that is not there, or cannot be read, has one, with the reason."""
+    if loaded is None:
+        return [["", "", "", "", "", "", f"{entry.reason} ({entry.decision})" if entry.reason else ""]]
+    if isinstance(loaded, BeforehandError):
+        return [["", "", "", "", "", "", f"cannot be read: {_why(loaded)}"]]
+    record, _ = loaded
     taken = record.origin.kind == "import" and not record.origin.regraded
     verdicts = "the log's, not regraded" if taken else ""
     return [
@@ -155,12 +178,14 @@ def _cells(store: Store, entry: RosterEntry) -> list[list[str]]:
     ]
 
 
-def _entry_document(store: Store, entry: RosterEntry) -> dict[str, object]:
+def _entry_document(entry: RosterEntry, loaded: Loaded | None) -> dict[str, object]:
     document: dict[str, object] = {
         "unit": str(entry.unit), "status": entry.status, "reason": entry.reason, "decision": entry.decision
     }  # fmt: skip
-    if entry.status == "found":
-        record, sha256 = load_record(store, entry.unit)
+    if isinstance(loaded, BeforehandError):
+        document["error"] = {"where": loaded.where, "what": _why(loaded), "mend": loaded.mend}
+    elif loaded is not None:
+        record, sha256 = loaded
         document["record_sha256"] = sha256
         document["counts"] = {name: counts.model_dump(mode="json") for name, counts in record.counts.items()}
     return document

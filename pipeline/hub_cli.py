@@ -10,7 +10,7 @@ import click
 from manifests.console import Outcome, note, reporting, table
 from manifests.errors import EXIT_CAPABILITY_MISSING, BeforehandError, Finding
 from manifests.names import UnitId
-from manifests.stores import LocalStore
+from manifests.stores import LocalStore, check_files
 from manifests.study import Study
 from prereg.planned import planned_units
 
@@ -73,6 +73,7 @@ def push(study: Path, unit_texts: tuple[str, ...], *, create: bool) -> Outcome:
 def pull(study: Path, unit_texts: tuple[str, ...], *, refresh: bool) -> Outcome:
     """Fetch the planned units that the study lacks into the Hub client's cache, verify them, and pin the new ones."""
     from manifests.hub.pull import pull_units  # noqa: PLC0415 - start-up time
+    from manifests.hub.store import HubStore  # noqa: PLC0415 - start-up time
 
     opened = Study.open(study)
     opened.require_hub_repo()
@@ -88,8 +89,17 @@ def pull(study: Path, unit_texts: tuple[str, ...], *, refresh: bool) -> Outcome:
     pulled = pull_units(opened, units)
     fetched = [one for one in pulled.units if one.fetched]
     size = sum(one.bytes for one in fetched)
+    store = HubStore.of(opened)
+    damage = [  # the pull itself verifies what lies in the cache
+        finding
+        for one in pulled.units
+        if store.is_local(one.unit)
+        for finding in check_files(store, one.record)
+    ]
+    findings += damage
+    verified = f"{len(damage)} files in the study folder are damaged" if damage else "all verified"
     lines.append(
-        f"{len(pulled.units)} units at hand, {len(fetched)} fetched ({size / 1e6:.1f} MB), all verified"
+        f"{len(pulled.units)} units at hand, {len(fetched)} fetched ({size / 1e6:.1f} MB), {verified}"
     )
     if fetched:
         lines.append(table(["Unit", "Commit"], [[str(one.unit), str(one.place)] for one in fetched]))

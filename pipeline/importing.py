@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from manifests.digests import sha256_file
-from manifests.errors import BeforehandError, Finding, FindingsError, NotInOrderError
+from manifests.errors import BeforehandError, Finding, FindingsError
 from manifests.importers.headlines import differing_headlines
 from manifests.importers.mapping import RowMap
 from manifests.importers.reading import Defaults, Reading
@@ -23,8 +23,8 @@ from manifests.sorting import RowsWriter
 from manifests.stores import LocalStore
 from manifests.study import Study
 from pipeline.unit_files import put_files, refuse_changed, scratch, source_file, statements_file
-from prereg.plan import UnitPlan, load_design, plan_problems, plan_unit
-from prereg.verify import verify
+from prereg.plan import UnitPlan, plan_problems, plan_unit
+from prereg.planned import design_in_force, held_registration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,13 +55,14 @@ class Import:
 def import_unit(study: Study, unit: UnitId, sources: Sequence[Source], *, row_map: RowMap | None) -> Import:
     """The unit lies in the study's store, or nothing does: every finding in the sources refuses the import.
 
+    Planned is what the design in force plans. Raises NotInOrderError where a frozen registration does not hold or is withdrawn.
     Rows are read, sorted and written in batches: memory holds no more than their keys and verdicts.
     """
-    design = load_design(study.registration_path)
+    registration_sha256 = held_registration(study.root).expected
+    design = design_in_force(study.root)
     plan = plan_unit(design, unit)
-    problem_ids = plan_problems(design, unit.benchmark, study.root).ids
+    problem_ids = plan_problems(design, unit.benchmark, study.root, protocol=plan.protocol).ids
     readings = _open(sources, plan, row_map)
-    registration_sha256 = _frozen_block(study)
     with scratch(study, unit) as folder, ThreadPoolExecutor(max_workers=1) as beside:
         paths = {path: path.stat() for reading in readings for path in reading.files}
         digests = [beside.submit(source_file, path) for path in paths]
@@ -173,18 +174,6 @@ def count_rows(table: pa.Table, plan: UnitPlan) -> dict[str, Counts]:
     return counts
 
 
-def _frozen_block(study: Study) -> str | None:
-    """Digest of the frozen block, None before the freeze; a registration that does not hold takes no rows."""
-    verification = verify(study.root)
-    if verification.status not in {"unchanged", "not_frozen"}:
-        raise NotInOrderError(
-            f"the registration is {verification.status.replace('_', ' ')}",
-            where=str(study.registration_path),
-            mend="restore what was frozen (`beforehand prereg verify` shows the difference), then import",
-        )
-    return verification.expected
-
-
 def _defaults(plan: UnitPlan, source: Source) -> Defaults:
     samplings = {sampling.name: sampling.samples for sampling in plan.protocol.samplings}
     if source.sampling is not None and source.sampling not in samplings:
@@ -209,7 +198,8 @@ def against_plan(table: pa.Table, plan: UnitPlan, problem_ids: Sequence[str]) ->
     known = pc.is_in(table["problem_id"], value_set=pa.array(problem_ids, pa.string()))
     foreign = table.filter(pc.invert(known))
     if foreign.num_rows:
-        what = f"{foreign.num_rows} rows belong to no problem of {plan.benchmark.name}"
+        part = "" if plan.protocol.problems is None else f" that the protocol {plan.protocol.name} chooses"
+        what = f"{foreign.num_rows} rows belong to no problem of {plan.benchmark.name}{part}"
         first = foreign["problem_id"][0].as_py()
         findings.append(
             Finding(

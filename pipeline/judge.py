@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from pydantic import JsonValue
@@ -17,7 +17,7 @@ from pipeline.generations import Generation, RowKey, parse_generations
 from pipeline.journal import Journal, read_journal
 from pipeline.progress import Progress
 from pipeline.unit_work import UnitWork
-from pipeline.verify.contract import Submission
+from pipeline.verify.contract import Submission, without_cut
 from pipeline.verify.pool import Judged, Pool, PoolSettings
 from pipeline.verify.verdicts import Verdict, parse_verdicts
 
@@ -26,7 +26,6 @@ MODULES = MappingProxyType({"math": "pipeline.verify.math_verifier"})
 WRITTEN_AT_ONCE = 200
 WRITTEN_EVERY_S = 2.0
 """A verdict may have cost minutes: no more than these seconds of work are lost to a kill."""
-TRUNCATED = "truncated"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,10 +135,7 @@ def _hold_pins(work: UnitWork, pins: Mapping[str, str]) -> None:
 
 
 def _verdict(generation: Generation, judged: Judged, *, order: int, pins: Mapping[str, str]) -> Verdict:
-    judgement = judged.judgement
-    if judgement.status == "accepted" and generation.finish_reason != "stop":
-        # A sample that was cut at its limit is no answer, whatever stands in it so far: it is not known how it would have ended.
-        judgement = replace(judgement, status="rejected", reasons=(*judgement.reasons, TRUNCATED))
+    judgement = without_cut(judged.judgement, truncated=generation.finish_reason != "stop")
     return Verdict(
         **generation.key._asdict(),
         code_sha256=generation.code_sha256,

@@ -23,12 +23,14 @@ from manifests.names import UnitId
 from manifests.problems import read_problem_fields
 from manifests.records import UnitRecord
 from manifests.rows import KEY, ROWS_FILE, read_rows
-from manifests.stores import LocalStore, check_files, load_record
+from manifests.stores import check_files, load_record, open_store
 from manifests.study import Study
-from pipeline.verify.contract import Judgement, Submission
+from pipeline.verify.contract import Judgement, Submission, without_cut
 from pipeline.verify.ladder import STANDARD, rungs_from_words
 from pipeline.verify.pool import Pool, PoolSettings
-from prereg.plan import load_design
+from prereg.design import Design
+from prereg.plan import plan_problems
+from prereg.planned import design_in_force
 from prereg.protocols import Verifier
 
 FOLDER = "regrade"
@@ -87,15 +89,17 @@ class Regrade:
 
 def regrade_unit(study: Study, unit: UnitId, *, workers: int, config_path: Path | None = None) -> Regrade:
     """Judge every stored completion again. Raises where the unit is damaged: no verdict comes from such rows."""
-    store = LocalStore(study.root)
+    store = open_store(study, offline=True, needed=(unit,))
     record, _ = load_record(store, unit)
     damage = check_files(store, record)
     if damage:
         raise NotInOrderError(damage[0].what, where=damage[0].where, mend=damage[0].mend)
-    design = load_design(study.registration_path)
+    design = design_in_force(study.root)
+    _refuse_unknown(design, unit)
     verifier = design.resolve_protocol(unit.protocol).verifier
     settings = _pool_settings(study, unit, verifier, config_path, workers)
-    rows = read_rows(store.folder(unit) / ROWS_FILE, COLUMNS)
+    rows = read_rows(store.file_path(unit, ROWS_FILE), COLUMNS)
+    plan_problems(design, unit.benchmark, study.root)  # a file that is not the registered one is refused
     problems = read_problem_fields(
         inside(study.root, design.benchmarks[unit.benchmark].problems, where="design")
     )
@@ -124,6 +128,20 @@ def regrade_unit(study: Study, unit: UnitId, *, workers: int, config_path: Path 
         changes=tuple(_changes(stored, judgements)),
         others=others,
     )
+
+
+def _refuse_unknown(design: Design, unit: UnitId) -> None:
+    """A unit stays there when its names leave a design that is not frozen; nothing then says how it is judged."""
+    for kind, name, known in (
+        ("protocol", unit.protocol, design.protocols),
+        ("benchmark", unit.benchmark, design.benchmarks),
+    ):
+        if name not in known:
+            raise BeforehandError(
+                f"the design has no {kind} {name!r}",
+                where=str(unit),
+                mend=f"known are {', '.join(sorted(known))}; name the units to regrade with --unit",
+            )
 
 
 def read_gradings(folder: Path, unit: UnitId) -> Iterator[Grading]:
@@ -177,7 +195,8 @@ def _pool_settings(
 def _judge(
     pool: Pool, rows: pa.Table, problems: Mapping[str, Mapping[str, JsonValue]]
 ) -> dict[str, Judgement]:
-    names, submissions = [], []
+    names: list[str] = []
+    submissions: list[Submission] = []
     for row in rows.to_pylist():
         if row["completion"] is None:
             continue
@@ -187,11 +206,15 @@ def _judge(
         submissions.append(
             Submission(
                 text=row["completion"],
-                truncated=row["finish_reason"] == "length",
+                truncated=row["finish_reason"]
+                not in {None, "stop"},  # where a log is silent, nothing was cut
                 problem=problems[row["problem_id"]],
             )
         )
-    found = {judged.job.number: judged.judgement for judged in pool.judge(submissions)}
+    found = {
+        judged.job.number: without_cut(judged.judgement, truncated=submissions[judged.job.number].truncated)
+        for judged in pool.judge(submissions)
+    }
     return {name: found[number] for number, name in enumerate(names)}
 
 
@@ -247,4 +270,4 @@ def units_of(study: Study, text: str | None) -> Sequence[UnitId]:
     """The unit that was named, or every unit that is there."""
     if text is not None:
         return [UnitId.parse(text, where="--unit")]
-    return LocalStore(study.root).unit_ids()
+    return open_store(study, offline=True).unit_ids()

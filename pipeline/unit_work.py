@@ -8,21 +8,17 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from manifests.digests import sha256_file
-from manifests.errors import BeforehandError, FindingsError, NotInOrderError
+from manifests.errors import NotInOrderError
 from manifests.files import inside, read_bytes
 from manifests.jsonlines import parse_json_lines
 from manifests.names import UnitId
 from manifests.study import Study
 from pipeline.prompts import PROMPTS_FILE, Prompts, read_prompts
 from pipeline.run_settings import RUN_FILE, RunSettings, read_run_settings
-from prereg.block import find_block
 from prereg.design import Design
-from prereg.effective import effective_design
 from prereg.plan import UnitPlan, plan_problems, plan_unit
-from prereg.protocols import Subset
+from prereg.planned import design_in_force, held_registration
 from prereg.registration import FILE_NAME, read_registration
-from prereg.verify import verify
 
 RUNS = "runs"
 Problem = Mapping[str, JsonValue]
@@ -96,21 +92,14 @@ def open_unit(root: Path, unit: UnitId) -> UnitWork:
 
 
 def open_frozen(root: Path) -> tuple[Study, Design, str]:
-    """The study, the design in force, and the digest of the frozen block; refused unless verify finds nothing."""
+    """The study, the design in force, and the digest of the frozen block; refused unless verify finds nothing and nobody withdrew it."""
     study = Study.open(root)
-    result = verify(root)
-    if result.status == "not_frozen" or result.expected is None:
+    result = held_registration(root)
+    if result.expected is None:
         raise NotInOrderError(
             "the registration is not frozen, so nothing may be generated",
             where=str(study.registration_path),
             mend="beforehand prereg freeze, commit, then run",
-        )
-    if result.exit_code:
-        raise NotInOrderError(
-            f"the registration does not hold: {result.status.replace('_', ' ')}"
-            + "".join(f"\n  {finding}" for finding in result.findings),
-            where=str(study.registration_path),
-            mend="restore what was frozen (`beforehand prereg verify` shows the difference)",
         )
     registration = read_registration(study.freeze_record_path)
     pinned = {file.path for file in registration.pinned}
@@ -121,35 +110,12 @@ def open_frozen(root: Path) -> tuple[Study, Design, str]:
             where=FILE_NAME,
             mend=f'a design for `run` has pinned = ["{RUN_FILE}", "{PROMPTS_FILE}"]',
         )
-    block = find_block(read_bytes(study.registration_path), where=study.registration_path.name)
-    return study, effective_design(block, result.seals).in_force, result.expected
+    return study, design_in_force(root), result.expected
 
 
 def _problems(design: Design, plan: UnitPlan, root: Path) -> dict[str, Problem]:
-    checked = plan_problems(design, plan.unit.benchmark, root)
+    checked = plan_problems(design, plan.unit.benchmark, root, protocol=plan.protocol)
     path = inside(root, design.benchmarks[plan.unit.benchmark].problems, where="design")
     lines = parse_json_lines(read_bytes(path), where=path.name).records
     by_id: dict[str, Problem] = {str(line.value["problem_id"]): line.value for line in lines}
-    return {
-        problem_id: by_id[problem_id] for problem_id in _chosen(plan.protocol.problems, checked.ids, root)
-    }
-
-
-def _chosen(subset: Subset | None, ids: tuple[str, ...], root: Path) -> tuple[str, ...]:
-    """The ids of the protocol's problems, sorted. even = m: the problems at floor(i n / m), i = 0 … m - 1."""
-    if subset is None:
-        return ids
-    if subset.even is not None:
-        return tuple(ids[index * len(ids) // subset.even] for index in range(subset.even))
-    path = inside(root, subset.ids or "", where="design")
-    listed = tuple(read_bytes(path).decode("utf-8").split())
-    foreign = sorted(set(listed) - set(ids))
-    if foreign or len(set(listed)) != len(listed):
-        raise BeforehandError(
-            f"names {foreign[:1] or 'a problem twice'}",
-            where=str(path),
-            mend="list ids of the benchmark, each once",
-        )
-    if sha256_file(path) != subset.sha256:
-        raise FindingsError("is not what the design pins", (), where=str(path), mend="restore it")
-    return tuple(sorted(listed))
+    return {problem_id: by_id[problem_id] for problem_id in checked.ids}

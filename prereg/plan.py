@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import JsonValue
 
+from manifests.digests import sha256_bytes
 from manifests.documents import validate_mapping
-from manifests.errors import BeforehandError, Finding, FindingsError
-from manifests.files import inside, read_bytes
+from manifests.errors import BeforehandError, Finding, FindingsError, NotInOrderError
+from manifests.files import decode_utf8, inside, read_bytes
 from manifests.names import UnitId
 from manifests.problems import ProblemSet, read_problems
 from manifests.records import BenchmarkIdentity, SystemIdentity, UnitRecord, VerifierIdentity
 from prereg.block import BEGIN, END, find_block
 from prereg.consistency import contradictions
 from prereg.design import Design
-from prereg.protocols import ResolvedProtocol, ResolvedSampling
+from prereg.protocols import ResolvedProtocol, ResolvedSampling, Subset
 from prereg.systems import HubModel, LocalModel, UnrecordedModel
 
 
@@ -51,7 +52,7 @@ def parse_block_design(block_text: str, *, where: str) -> Design:
 
 
 def exploratory_design(design: Design, comparisons: Mapping[str, JsonValue]) -> Design:
-    """The design with the comparisons of study.toml in place of its endpoints, checked like any other."""
+    """The design with the comparisons of study.toml beside its endpoints, which validity rules name, checked like any other."""
     clashes = sorted(set(comparisons) & set(design.endpoints))
     if clashes:
         raise BeforehandError(
@@ -61,11 +62,12 @@ def exploratory_design(design: Design, comparisons: Mapping[str, JsonValue]) -> 
         )
     if not comparisons:
         return design
-    endpoints = {
+    explored_endpoints = {
         name: {"role": "diagnostic", **comparison} if isinstance(comparison, dict) else comparison
         for name, comparison in comparisons.items()
     }
-    raw = {**design.model_dump(mode="json", exclude_none=True), "endpoints": endpoints}
+    raw = design.model_dump(mode="json", exclude_none=True)
+    raw["endpoints"] = {**raw["endpoints"], **explored_endpoints}
     explored = validate_mapping(Design, raw, where="study.toml exploratory")
     findings = contradictions(explored)
     if findings:
@@ -97,11 +99,16 @@ def plan_unit(design: Design, unit: UnitId) -> UnitPlan:
 
 
 def plan_problems(
-    design: Design, benchmark_name: str, root: Path, *, strata_field: str | None = None
+    design: Design,
+    benchmark_name: str,
+    root: Path,
+    *,
+    strata_field: str | None = None,
+    protocol: ResolvedProtocol | None = None,
 ) -> ProblemSet:
     """The benchmark's problem file, held against the design: digest and number of problems.
 
-    A protocol's subset of problems is not cut out here: which ids belong to it is read from the rows.
+    protocol: only the problems that it chooses are given, sorted; without it, all of the benchmark.
     """
     benchmark = design.benchmarks[benchmark_name]
     problems = read_problems(inside(root, benchmark.problems, where="design"), strata_field=strata_field)
@@ -113,7 +120,31 @@ def plan_problems(
     if len(problems.ids) != benchmark.n:
         what = f"holds {len(problems.ids)} problems, the design says n = {benchmark.n}"
         raise BeforehandError(what, where=where, mend=mend)
-    return problems
+    if protocol is None or protocol.problems is None:
+        return problems
+    chosen = _chosen(protocol.problems, problems.ids, root)
+    labels = None if problems.strata is None else dict(zip(problems.ids, problems.strata, strict=True))
+    strata = None if labels is None else tuple(labels[problem_id] for problem_id in chosen)
+    return replace(problems, ids=chosen, strata=strata)
+
+
+def _chosen(subset: Subset, ids: tuple[str, ...], root: Path) -> tuple[str, ...]:
+    """The ids of the protocol's problems, sorted. even = m: the problems at floor(i n / m), i = 0 … m - 1."""
+    if subset.even is not None:
+        return tuple(ids[index * len(ids) // subset.even] for index in range(subset.even))
+    path = inside(root, subset.ids or "", where="design")
+    data = read_bytes(path)
+    if sha256_bytes(data) != subset.sha256:
+        raise NotInOrderError("is not what the design pins", where=str(path), mend="restore it")
+    listed = tuple(decode_utf8(data, where=str(path)).split())
+    foreign = sorted(set(listed) - set(ids))
+    if foreign or len(set(listed)) != len(listed):
+        raise BeforehandError(
+            f"names {foreign[:1] or 'a problem twice'}",
+            where=str(path),
+            mend="list ids of the benchmark, each once",
+        )
+    return tuple(sorted(listed))
 
 
 def differences_from_plan(design: Design, record: UnitRecord) -> tuple[Finding, ...]:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit_studies import make_study, samples
 
+from manifests.documents import validate_mapping
 from manifests.errors import BeforehandError, FindingsError
+from manifests.names import UnitId
+from manifests.pins import Pin, write_pins
 from manifests.sorting import RowsWriter
 from manifests.study import Study
+from pipeline import importing
 from pipeline.checking import audit_units, check_units
 from pipeline.cli import units
+from prereg.amend import amend
+from prereg.amendment import Amendment
+from prereg.freeze import freeze
+from prereg.plan import plan_problems
 
 DATA = Path(__file__).parent / "data"
 PILOT = Path(__file__).resolve().parents[1] / "studies/smollm2-raft-pilot"
@@ -286,3 +295,134 @@ def test_one_file_may_stand_for_two_samplings_and_a_companion_is_named_once(tmp_
     assert "lm-eval@1" == done.record.origin.importer
     listed = CliRunner().invoke(units, ["list", str(working.root)]).stdout
     assert "the log's, not regraded" in listed
+
+
+EVEN_IDS = {"p0", "p3"}
+"""What `even = 2` chooses of six problems."""
+
+
+def freeze_now(working):
+    freeze(working.root, now=lambda: datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+
+
+def amend_now(working, **given):
+    prose = {"registered": "as it was", "now": "as it is", "reason": "because", "seen": "nothing of it"}
+    table = validate_mapping(Amendment, {"id": "A1", "kind": "change", **prose, **given}, where="a.toml")
+    amend(working.root, table, now=lambda: datetime(2026, 1, 3, tzinfo=UTC))
+
+
+def of_problems(names):
+    return [row for row in samples() if row["problem_id"] in names]
+
+
+def test_rows_of_problems_that_the_protocol_does_not_choose_are_refused_at_import(tmp_path):
+    working = make_study(tmp_path)
+    with pytest.raises(FindingsError, match=r"4 rows belong to no problem of main that the protocol sub"):
+        working.import_rows(*of_problems({"p1", "p2"}), unit="base.main.sub")
+    assert not (working.root / "units").exists()
+    done = working.import_rows(*of_problems(EVEN_IDS), unit="base.main.sub")
+    assert (4, 4) == (done.record.counts["main"].planned, done.record.counts["main"].got)
+    assert check_units(working.study) == ()
+
+
+def test_an_id_list_is_held_at_import_too(tmp_path):
+    working = make_study(tmp_path)
+    listed = b"p4\np1\n"
+    (working.root / "listed.txt").write_bytes(listed)
+    path = working.root / "PREREGISTRATION.md"
+    subset = f'{{ ids = "listed.txt", sha256 = "{hashlib.sha256(listed).hexdigest()}", n = 2 }}'
+    path.write_text(path.read_text().replace("{ even = 2 }", subset))
+    with pytest.raises(FindingsError, match="that the protocol sub chooses"):
+        working.import_rows(*of_problems(EVEN_IDS), unit="base.main.sub")
+    working.import_rows(*of_problems({"p1", "p4"}), unit="base.main.sub")
+    assert check_units(working.study) == ()
+
+
+def test_rows_of_the_wrong_problems_are_found_in_a_unit_that_is_there(tmp_path, monkeypatch):
+    working = make_study(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            importing, "plan_problems", lambda design, name, root, **_: plan_problems(design, name, root)
+        )
+        working.import_rows(*of_problems({"p1", "p2"}), unit="base.main.sub")
+    assert "plan: base.main.sub: 4 rows belong to no problem of main that the protocol sub chooses" in told(
+        working
+    )
+
+
+def test_import_list_and_check_follow_the_design_in_force(tmp_path):
+    working = make_study(tmp_path)
+    freeze_now(working)
+    amend_now(working, design='units = ["other.main.k", "other.main.seeded"]\n')
+    working.import_rows(*samples(), unit="base.main.k")
+    seeded = [{**row, "seed": 10 + row["sample_idx"]} for row in samples()]
+    done = working.import_rows(*seeded, unit="other.main.seeded")
+    assert done.written
+    with pytest.raises(BeforehandError, match=r"plans no unit base\.main\.sub"):
+        working.import_rows(*of_problems(EVEN_IDS), unit="base.main.sub")
+    assert check_units(working.study) == ()
+    listed = json.loads(CliRunner().invoke(units, ["list", str(working.root), "--json"]).stdout)
+    assert [("base.main.k", "found"), ("other.main.k", "pending"), ("other.main.seeded", "found")] == [
+        (one["unit"], one["status"]) for one in listed["units"]
+    ]
+
+
+def error_of_an_import(working):
+    log = working.root.parent / "log.jsonl"
+    log.write_text("".join(json.dumps(row) + "\n" for row in samples()))
+    return (
+        CliRunner().invoke(units, ["import", str(working.root), str(log), "--unit", "base.main.k"]).exception
+    )
+
+
+def test_an_import_is_refused_where_a_run_would_be(tmp_path):
+    working = make_study(tmp_path)
+    (working.root / "code.py").write_text("1\n")
+    path = working.root / "PREREGISTRATION.md"
+    path.write_text(path.read_text().replace("units = [", 'pinned = ["code.py"]\nunits = [', 1))
+    freeze_now(working)
+    (working.root / "code.py").write_text("2\n")
+    refused = error_of_an_import(working)
+    assert 1 == refused.exit_code
+    assert "code.py: pinned file: drifted" in str(refused)
+    assert "mend: restore it from version control" in str(refused)
+    assert not (working.root / "units").exists()
+    (working.root / "code.py").write_text("1\n")
+    amend_now(working, kind="withdrawal")
+    refused = error_of_an_import(working)
+    assert (1, True) == (refused.exit_code, "the registration is withdrawn, by A1" in str(refused))
+    assert "mend: work in the study that succeeds it" in str(refused)
+
+
+def test_a_damaged_record_is_one_line_of_the_list(tmp_path):
+    working = make_study(tmp_path)
+    working.import_rows(*samples())
+    working.import_rows(*samples(), unit="other.main.k")
+    (working.root / "manifests/base.main.k.json").write_text("{}")
+    listed = CliRunner().invoke(units, ["list", str(working.root)])
+    assert (0, True) == (listed.exit_code, "cannot be read: " in listed.stdout)
+    document = json.loads(CliRunner().invoke(units, ["list", str(working.root), "--json"]).stdout)
+    by_unit = {one["unit"]: one for one in document["units"]}
+    assert "manifests/base.main.k.json" in by_unit["base.main.k"]["error"]["where"]
+    assert 12 == by_unit["other.main.k"]["counts"]["main"]["got"]
+
+
+def test_a_pinned_unit_that_is_not_pulled_yet_is_one_line_of_the_list(tmp_path):
+    working = make_study(tmp_path)
+    working.import_rows(*samples(), unit="other.main.k")
+    (working.root / "study.toml").write_text(
+        'name = "study"\ntitle = "Study"\nstore = { hub = "org/units" }\n'
+    )
+    pin = Pin(repo="org/units", revision="c" * 40, record_sha256="d" * 64)
+    write_pins(working.root, {UnitId.parse("base.main.k"): pin})
+    listed = CliRunner().invoke(units, ["list", str(working.root), "--json"])
+    by_unit = {one["unit"]: one for one in json.loads(listed.stdout)["units"]}
+    assert (0, True) == (listed.exit_code, "error" in by_unit["base.main.k"])
+    assert 12 == by_unit["other.main.k"]["counts"]["main"]["got"]
+
+
+def test_a_study_without_a_decision_log_is_checked_as_with_an_empty_one(tmp_path):
+    working = make_study(tmp_path)
+    working.import_rows(*samples())
+    (working.root / "DECISIONS.md").unlink()
+    assert check_units(working.study) == ()

@@ -9,11 +9,15 @@ from click.testing import CliRunner
 from unit_studies import make_study, samples
 
 from manifests.errors import BeforehandError, NotInOrderError
+from manifests.hub.cache import cached_path
+from manifests.hub.layout import unit_path
 from manifests.names import UnitId
+from manifests.pins import Pin, write_pins
+from manifests.stores import LocalStore, load_record
 from pipeline import regrading
 from pipeline.checking import check_units
 from pipeline.cli import units
-from pipeline.regrading import regrade_unit
+from pipeline.regrading import regrade_unit, units_of
 
 UNIT = UnitId.parse("base.main.k")
 TOY = """
@@ -116,6 +120,48 @@ def test_damaged_rows_are_not_regraded(working):
     path.write_bytes(path.read_bytes()[:-8])
     with pytest.raises(NotInOrderError):
         regrade_unit(working.study, UNIT, workers=1)
+
+
+def test_a_problem_file_that_is_not_the_registered_one_grades_nothing(working):
+    working.import_rows(*rows())
+    path = working.root / "problems.jsonl"
+    path.write_text(path.read_text().replace("text 0 0", "text 0 1"))
+    with pytest.raises(BeforehandError, match=r"has sha256 .*, the design says"):
+        regrade_unit(working.study, UNIT, workers=1)
+    assert not (working.root / "regrade").exists()
+
+
+def test_a_unit_whose_protocol_left_the_design_is_an_error_that_names_it(working):
+    working.import_rows(*rows())
+    path = working.root / "PREREGISTRATION.md"
+    text = path.read_text().replace("protocols.k]", "protocols.m]").replace('"k"', '"m"')
+    path.write_text(text.replace("other.main.k", "other.main.m"))
+    error = CliRunner().invoke(units, ["regrade", str(working.root)]).exception
+    assert (2, "the design has no protocol 'k'") == (error.exit_code, error.what)
+
+
+def test_a_sample_that_was_cut_is_rejected_whatever_stands_in_it(working):
+    cut = {"finish_reason": "length", "n_completion_tokens": 64}
+    working.import_rows(*rows(_0=cut, _2={"finish_reason": None}))
+    done = regrade_unit(working.study, UNIT, workers=1)
+    assert [("main p0 0 0 64", True, False, ("truncated",))] == [
+        (one.row, one.stored, one.now, one.reasons) for one in done.changes
+    ]
+
+
+def test_a_unit_that_lies_in_the_cache_is_regraded_from_there(working, tmp_path, monkeypatch):
+    working.import_rows(*rows(_0={"correct": False}))
+    record, digest = load_record(LocalStore(working.root), UNIT)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+    study_toml = working.root / "study.toml"
+    study_toml.write_text(study_toml.read_text() + 'store = { hub = "org/units" }\n')
+    pin = Pin(repo="org/units", revision="c" * 40, record_sha256=digest)
+    write_pins(working.root, {UNIT: pin})
+    there = cached_path(pin.place, unit_path(UNIT, record.files[0].path)).parent
+    there.parent.mkdir(parents=True)
+    (working.root / f"units/{UNIT}").rename(there)
+    assert [UNIT] == list(units_of(working.study, None))
+    assert ["main p0 0 0 64"] == [one.row for one in regrade_unit(working.study, UNIT, workers=1).changes]
 
 
 def test_a_verifier_that_cannot_regrade_is_named(tmp_path):

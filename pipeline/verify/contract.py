@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from pydantic import JsonValue
 
 Status = Literal["accepted", "rejected", "no_answer", "timed_out", "infrastructure"]
 """rejected, no_answer and timed_out are the model's failures; infrastructure is nobody's, and never becomes one of them."""
+TRUNCATED = "truncated"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,13 @@ class Judgement:
     reasons: tuple[str, ...] = ()
     answer: str | None = None
     extractor: str | None = None
+
+
+def without_cut(judgement: Judgement, *, truncated: bool) -> Judgement:
+    """An accepted sample that was cut at its limit is rejected: it is not known how it would have ended, whatever stands in it."""
+    if judgement.status != "accepted" or not truncated:
+        return judgement
+    return replace(judgement, status="rejected", reasons=(*judgement.reasons, TRUNCATED))
 
 
 class Verifier(Protocol):
