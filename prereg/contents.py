@@ -144,7 +144,7 @@ def _textual(text: bytes) -> Contents | None:
     kind = _kind(text)
     if kind is None:
         return None
-    if kind == "bundle" and not COMPUTED_FROM.search(text):
+    if kind == "bundle" and b'"pending"' in text and not COMPUTED_FROM.search(text):
         return _plain("bundle of pending units")
     ids = frozenset(
         (quoted or number).decode("utf-8", "replace") for quoted, number in ID_VALUE.findall(text)
