@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
-import os.path
 from typing import NoReturn
 
 import click
@@ -54,6 +52,9 @@ class LazyGroup(click.Group):
 
 def refuse_foreign(name: str) -> None:
     """Stop when a top-level package of ours is another distribution's: the five names are generic."""
+    import importlib.util  # noqa: PLC0415 - start-up time
+    import os.path  # noqa: PLC0415
+
     spec = importlib.util.find_spec(name)
     ours = os.path.dirname(os.path.realpath(__file__))  # noqa: PTH120 - pathlib would slow the start
     found = spec.origin if spec is not None and spec.origin is not None else "nowhere"
