@@ -63,11 +63,6 @@ def link(entry: Entry, head: Head) -> Entry:
     return replace(placed, hash=row_hash(format_row(placed)))
 
 
-def head_of(entries: Sequence[Entry], *, study_name: str) -> Head:
-    """Sequence number and hash of the last row, or the genesis."""
-    return Head(entries[-1].seq, entries[-1].hash) if entries else genesis(study_name)
-
-
 def verify(rows: Sequence[Row], *, study_name: str, after: Head | None = None) -> tuple[Finding, ...]:
     """Every break of the chain: edited, missing, re-ordered and merged rows, each named."""
     start = after or genesis(study_name)

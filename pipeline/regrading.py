@@ -25,6 +25,7 @@ from manifests.records import UnitRecord
 from manifests.rows import KEY, ROWS_FILE, read_rows
 from manifests.stores import check_files, load_record, open_store
 from manifests.study import Study
+from pipeline.judge import MODULES
 from pipeline.verify.contract import Judgement, Submission, without_cut
 from pipeline.verify.ladder import STANDARD, rungs_from_words
 from pipeline.verify.pool import Pool, PoolSettings
@@ -35,7 +36,6 @@ from prereg.protocols import Verifier
 
 FOLDER = "regrade"
 FORMAT = "regrade/1"
-MODULES = {"math": "pipeline.verify.math_verifier"}
 BUDGET_S, MEMORY_MB = 10.0, 4096
 COLUMNS = (*KEY, "finish_reason", "completion", "answer", "extractor", "correct")
 

@@ -215,8 +215,3 @@ def _deviations(preflight: Preflight, verdicts: Mapping[RowKey, Verdict]) -> tup
         (infrastructure, "rows have no verdict: the verifier failed twice for reasons of infrastructure"),
     )
     return tuple(f"{count} {text}" for count, text in notes if count)
-
-
-def unit_is_whole(work: UnitWork) -> bool:
-    """True where the unit has its record already, so that no stage is left."""
-    return LocalStore(work.study.root).record_path(work.plan.unit).exists()

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 
-import pyarrow as pa
-
 from manifests.errors import BeforehandError
-from manifests.importers.batches import nothing_in
 from manifests.importers.logfiles import LogFile
-from manifests.importers.mapped import Entry, MappedSource, batches_through_map
-from manifests.importers.mapping import RowMap, guess_map
-from manifests.importers.reading import Defaults, Part, Reading, Tally
+from manifests.importers.mapped import Entry, MappedSource, read_entries
+from manifests.importers.mapping import RowMap
+from manifests.importers.reading import Defaults, Part, Reading
 
 NAME = "csv@1"
 LONGEST_CELL = 2**31 - 1
@@ -40,23 +36,8 @@ class CsvImporter:
         """Open the log; without a map one is guessed from its header."""
         del companions
         path = log.path
-        entries = _entries(path)
-        first = next(entries, None)
-        if first is None:
-            raise nothing_in(path)
-        used = (
-            guess_map(first.value, where=str(path), statements=defaults.statements)
-            if row_map is None
-            else row_map
-        )
-        tally = Tally()
         source = MappedSource(path=path, place_of=lambda number: f"{path.name} row {number}", as_text=True)
-        batches: Iterator[pa.RecordBatch] = batches_through_map(
-            chain([first], entries), source, used, defaults, tally
-        )
-        return Reading(
-            importer=NAME, files=(path,), batches=batches, tally=tally, row_map=used, guessed=row_map is None
-        )
+        return read_entries(_entries(path), source, importer=NAME, row_map=row_map, defaults=defaults)
 
 
 def _entries(path: Path) -> Iterator[Entry]:

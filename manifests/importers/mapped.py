@@ -7,16 +7,17 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from manifests.errors import BeforehandError
-from manifests.importers.batches import Refusals, chunks, record_batch
+from manifests.importers.batches import Refusals, chunks, nothing_in, record_batch
 from manifests.importers.cells import CASTS, Cast
-from manifests.importers.mapping import ColumnSource, FieldPath, RowMap, list_length, look_up
-from manifests.importers.reading import Defaults, Tally
+from manifests.importers.mapping import ColumnSource, FieldPath, RowMap, guess_map, list_length, look_up
+from manifests.importers.reading import Defaults, Reading, Tally
 
 MENDS = {
     "problem_id": "name its field in the map",
@@ -220,3 +221,26 @@ def _literal(text: str) -> object:
         return float(text)
     except ValueError:
         return text
+
+
+def read_entries(
+    entries: Iterator[Entry],
+    source: MappedSource,
+    *,
+    importer: str,
+    row_map: RowMap | None,
+    defaults: Defaults,
+) -> Reading:
+    """The reading of a table: through the given map, or one guessed from the first entry."""
+    path = source.path
+    first = next(entries, None)
+    if first is None:
+        raise nothing_in(path)
+    used = row_map
+    if used is None:
+        used = guess_map(first.value, where=str(path), statements=defaults.statements)
+    tally = Tally()
+    batches = batches_through_map(chain([first], entries), source, used, defaults, tally)
+    return Reading(
+        importer=importer, files=(path,), batches=batches, tally=tally, row_map=used, guessed=row_map is None
+    )
